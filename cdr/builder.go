@@ -48,8 +48,8 @@ func (b *Builder) Claim(i, end int) {
 	}
 }
 
-// Head is Claim for the members before the first of variable size. It gives the body up to the offset end, for them to be stored in;
-// nil if an error has been kept.
+// Head is Claim for the members before the first of variable size. It gives the body up to the offset end, for them to
+// be stored in; nil if an error has been kept.
 func (b *Builder) Head(i, end int) []byte {
 	e := &b.e
 	if end > len(e.buf) { // or after an error
@@ -104,8 +104,8 @@ func (b *Builder) Variable(i, k int) *Encoder {
 	return b.refuse(i, k)
 }
 
-// String sets member i, a string that is the k-th of variable size, and tells whether it is complete: Variable, Encoder.String and
-// EndVariable in one call.
+// String sets member i, a string that is the k-th of variable size, and tells whether it is complete: Variable,
+// Encoder.String and EndVariable in one call.
 func (b *Builder) String(i, k int, v string, bound int) bool {
 	e := &b.e
 	at := AlignUp(e.pos, 4)
@@ -149,7 +149,8 @@ func (b *Builder) Sequence(i, k int, v Primitives, bound int) bool {
 	end := at + 4 + len(v.b)
 	count := len(v.b) >> v.shift
 	// After an error e.buf is empty.
-	if int(b.next) != k || !b.ready || end > len(e.buf) || bound > 0 && count > bound || uint64(count) > math.MaxUint32 || !nativeLittle && v.shift > 0 {
+	if int(b.next) != k || !b.ready || end > len(e.buf) || bound > 0 && count > bound || uint64(count) > math.MaxUint32 ||
+		!nativeLittle && v.shift > 0 {
 		return b.sequenceSlow(i, k, v, bound)
 	}
 	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
@@ -209,7 +210,8 @@ func (b *Builder) EndVariable(i int) bool {
 	return true
 }
 
-// Member gives the encoder for member i of a mutable type, of which has tells whether it is set; nil means that an error has been kept.
+// Member gives the encoder for member i of a mutable type, of which has tells whether it is set; nil means that an
+// error has been kept.
 func (b *Builder) Member(i int, has bool) *Encoder {
 	if !has && b.ready && b.e.err == nil {
 		return &b.e
@@ -239,8 +241,9 @@ func (b *Builder) EndMember(i int) bool {
 	return b.e.err == nil
 }
 
-// headed makes room for member i of a mutable type, of size bytes, and writes the header before it. It gives nil, and does nothing, where
-// something is wrong, which its callers find out, or the length of the member has a place of its own.
+// headed makes room for member i of a mutable type, of size bytes, and writes the header before it. It gives nil, and
+// does nothing, where something is wrong, which its callers find out, or the length of the member has a place of its
+// own.
 func (b *Builder) headed(has bool, id uint32, code, size int) []byte {
 	e := &b.e
 	start := AlignUp(e.pos, 4)
@@ -255,8 +258,8 @@ func (b *Builder) headed(has bool, id uint32, code, size int) []byte {
 	return e.buf[start+shortHeader : end : end]
 }
 
-// Number gives the bytes of member i of a mutable type, a number of 1<<code bytes, of which has tells whether it is set; nil means that an
-// error has been kept.
+// Number gives the bytes of member i of a mutable type, a number of 1<<code bytes, of which has tells whether it is
+// set; nil means that an error has been kept.
 func (b *Builder) Number(i int, has bool, id uint32, code int) []byte {
 	if room := b.headed(has, id, code, 1<<code); room != nil {
 		return room
@@ -327,7 +330,8 @@ func (b *Builder) Reject(i int, v int32) {
 }
 
 func (b *Builder) outOfOrder(i int) {
-	b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set too early; members of variable size before it come first, in the order of their declaration"})
+	b.e.fail(&Error{Path: b.names[i], Err: ErrMember,
+		Detail: "set too early; members of variable size before it come first, in the order of their declaration"})
 }
 
 // Finish completes the sample and gives its length. has tells which members are set: all must be.

@@ -51,7 +51,8 @@ func (e *Encoder) open(buf []byte, t *TypeInfo, enc Encapsulation, x Extensibili
 		return checkFit(enc, t)
 	}
 	if len(buf) < HeaderSize {
-		return &Error{Op: "marshal", Type: t.Name, Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)}
+		return &Error{Op: "marshal", Type: t.Name, Err: ErrShortBuffer,
+			Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)}
 	}
 	e.start(buf[HeaderSize:], enc)
 	return nil

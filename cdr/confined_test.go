@@ -89,8 +89,8 @@ func belowWide(n int, f func()) byte {
 	return frame[(n+1)%16]
 }
 
-// TestTheStackMovesAroundConfined makes the stack too small in another place each time. Under the race detector, the runtime checks
-// conversions of pointers, and the check may need more stack than there is.
+// TestTheStackMovesAroundConfined makes the stack too small in another place each time. Under the race detector, the
+// runtime checks conversions of pointers, and the check may need more stack than there is.
 func TestTheStackMovesAroundConfined(t *testing.T) {
 	runtime.GC() // stacks begin small again: not as large as those of other tests were
 	for n := range 400 {

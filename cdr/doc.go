@@ -26,10 +26,11 @@
 // unless they must be understood; see member.go. An optional member of another type is preceded by a boolean in XCDR2
 // and has a header in XCDR1.
 //
-// XCDR1 lists are written with short headers where id and length fit, and read with any; they end with 0x3f02, or with the 0x0001 of
-// RTPS where that is no member's id. A union is its discriminator and the member that selects, in a mutable union both with
-// headers, the discriminator with id 0. A map is a length and pairs in the order of the keys, behind a DHEADER in XCDR2 unless
-// keys and values are primitive. A bitmask and a bitset are unsigned integers, a fixed is packed decimal.
+// XCDR1 lists are written with short headers where id and length fit, and read with any; they end with 0x3f02, or with
+// the 0x0001 of RTPS where that is no member's id. A union is its discriminator and the member that selects, in a
+// mutable union both with headers, the discriminator with id 0. A map is a length and pairs in the order of the keys,
+// behind a DHEADER in XCDR2 unless keys and values are primitive. A bitmask and a bitset are unsigned integers, a fixed
+// is packed decimal.
 //
 // A string is a length that counts its terminating NUL, the bytes, and the NUL. A wstring is a length in
 // bytes and UTF-16 code units without a terminator; XCDR1 leaves its layout to the implementation, and this
@@ -43,15 +44,16 @@
 //
 // # Values that a type cannot hold
 //
-// A string or sequence above its bound, an unknown enumerator or discriminator makes decoding fail with the path of the member, unless
-// @try_construct says that the member takes its default or is cut (see Decoder.Try). Members with @range are checked when they are written.
+// A string or sequence above its bound, an unknown enumerator or discriminator makes decoding fail with the path of the
+// member, unless @try_construct says that the member takes its default or is cut (see Decoder.Try). Members with @range
+// are checked when they are written.
 //
 // # Ownership and concurrency
 //
-// Encoders and decoders are single-owner values on the stack of the function that was called: methods of a Message use them during
-// the call and keep no reference (confined, in unsafe.go, relies on it). Messages are read (marshal) or written (unmarshal) during
-// the call only. Views alias the encoded bytes: they and the
-// strings they return end when the bytes do.
+// Encoders and decoders are single-owner values on the stack of the function that was called: methods of a Message use
+// them during the call and keep no reference (confined, in unsafe.go, relies on it). Messages are read (marshal) or
+// written (unmarshal) during the call only. Views alias the encoded bytes: they and the strings they return end when
+// the bytes do.
 //
 // # Invariants
 //

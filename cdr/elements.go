@@ -11,8 +11,8 @@ type elements struct {
 	header int // the start of a member of a mutable type; 0 for others
 }
 
-// BeginElements starts member i, a sequence of n elements that is the k-th of variable size, and tells whether it is complete: if there
-// are none.
+// BeginElements starts member i, a sequence of n elements that is the k-th of variable size, and tells whether it is
+// complete: if there are none.
 func (b *Builder) BeginElements(i, k, n, bound int, primitive bool) bool {
 	return b.Variable(i, k) != nil && b.beginElements(i, n, bound, primitive, MemberMark{}) && b.EndVariable(i)
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// The members of fixed size at the front of a struct have known offsets, so a view reads them through one pointer to an array of
-// bytes: a comparison with nil and a load. Nearly every sample has them as they must lie for that, as in little-endian XCDR2 from a start
-// that is aligned to four. Those of another one, or of one that ends among them, are found and converted each time that they are read:
-// for that the view needs no memory.
+// The members of fixed size at the front of a struct have known offsets, so a view reads them through one pointer to an
+// array of bytes: a comparison with nil and a load. Nearly every sample has them as they must lie for that, as in
+// little-endian XCDR2 from a start that is aligned to four. Those of another one, or of one that ends among them, are
+// found and converted each time that they are read: for that the view needs no memory.
 
 // Part is a member of a front: a number, or an array of numbers.
 type Part struct {
@@ -27,7 +27,8 @@ type Front struct {
 	first int    // alignment of the first part, in XCDR1
 	align [2]int // the largest alignment, in XCDR1 and XCDR2
 	same  bool   // XCDR1 has the same offsets
-	// far are the offsets in XCDR1 and XCDR2 from a start that is so many bytes behind a multiple of eight; nil where no front starts.
+	// far are the offsets in XCDR1 and XCDR2 from a start that is so many bytes behind a multiple of eight; nil where
+	// no front starts.
 	far [2][8][]int
 }
 
@@ -64,8 +65,8 @@ func offsetsFrom(start, most int, parts []Part) []int {
 	return at
 }
 
-// Front passes over the front of a value and gives its bytes. Nil means that they do not lie as views read them, are fewer, or none:
-// FarFront is next.
+// Front passes over the front of a value and gives its bytes. Nil means that they do not lie as views read them, are
+// fewer, or none: FarFront is next.
 func (d *Decoder) Front(t *TypeInfo) []byte {
 	f := t.Front
 	start := d.pos + (d.origin-d.pos)&(f.first-1)&d.mask
@@ -112,8 +113,9 @@ func (p Placement) behind(n int) Placement {
 	return p&^placementStart | (p+Placement(n))&placementStart
 }
 
-// FarFront reads a front that lies otherwise than views read it through a pointer, or of which only some members are there. The zero
-// value has none. Two words for the bytes and one for the rest: with the pointer, a view is no larger than what is kept in registers.
+// FarFront reads a front that lies otherwise than views read it through a pointer, or of which only some members are
+// there. The zero value has none. Two words for the bytes and one for the rest: with the pointer, a view is no larger
+// than what is kept in registers.
 type FarFront struct {
 	bytes string // those of the members that are there; they alias the sample
 	how   Placement
@@ -195,8 +197,8 @@ func (r FarFront) Inner(t *TypeInfo, i int) FarFront {
 // FrontSample makes the bytes of a front readable at their offsets.
 func FrontSample(front []byte) Sample { return Sample{body: front, v2: true} }
 
-// Fronts gives the elements of type t of the sequence at an offset, each a front: n that are Layout.Stride of XCDR2 apart, or none, and
-// how the elements in b lie instead. The first most of them, or all if that is 0.
+// Fronts gives the elements of type t of the sequence at an offset, each a front: n that are Layout.Stride of XCDR2
+// apart, or none, and how the elements in b lie instead. The first most of them, or all if that is 0.
 func (s Sample) Fronts(at int32, most int, t *TypeInfo) (b []byte, n uint32, how Placement) {
 	c := s.Elements(at, t.Layout)
 	if most > 0 {

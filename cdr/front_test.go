@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// frontType begins with an octet, an unsigned long, two doubles of a nested struct, the first of which has a default, and an array.
+// frontType begins with an octet, an unsigned long, two doubles of a nested struct, the first of which has a default,
+// and an array.
 var frontType = Define(TypeInfo{Name: "Front", Extensibility: Appendable, Front: FrontOf(
 	Part{Name: "kind", Width: 1, Count: 1},
 	Part{Name: "id", Width: 4, Count: 1, Default: 0x01020304},

@@ -2,8 +2,8 @@ package cdr
 
 import "reflect"
 
-// A struct of numbers without padding has the same bytes in memory and in CDR, on a machine with the byte order of the sample. A sequence or
-// an array of such structs is then copied at once, whatever they are made of.
+// A struct of numbers without padding has the same bytes in memory and in CDR, on a machine with the byte order of the
+// sample. A sequence or an array of such structs is then copied at once, whatever they are made of.
 
 // ImageOf completes the layout of T. The generator calls it where the members of T follow each other without padding in both
 // versions of CDR, in the order of the fields; here is checked what the memory of T is.
@@ -15,8 +15,8 @@ func ImageOf[T any](l Layout) *Layout {
 	return &l
 }
 
-// numbers is how many bytes the numbers of a type take, and its booleans where these are asked for; -1 if there is anything else, for
-// which not all bits are valid.
+// numbers is how many bytes the numbers of a type take, and its booleans where these are asked for; -1 if there is
+// anything else, for which not all bits are valid.
 func numbers(t reflect.Type, bools bool) int {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -44,8 +44,8 @@ func numbers(t reflect.Type, bools bool) int {
 	return -1
 }
 
-// Memory tells whether the members of T lie in memory as they are encoded: in their order, without padding. A boolean is a byte that is
-// 0 or 1 in both; since others could come in, a Memory is for encoding only.
+// Memory tells whether the members of T lie in memory as they are encoded: in their order, without padding. A boolean
+// is a byte that is 0 or 1 in both; since others could come in, a Memory is for encoding only.
 type Memory[T any] struct {
 	align int
 	same  bool
@@ -88,8 +88,8 @@ func EncodeImages[T any](e *Encoder, l *Layout, s []T) bool {
 	return true
 }
 
-// DecodeImages reads the elements of a sequence or an array at once, or returns false if the caller has to read one by one: also if
-// not all of them are there.
+// DecodeImages reads the elements of a sequence or an array at once, or returns false if the caller has to read one by
+// one: also if not all of them are there.
 func DecodeImages[T any](d *Decoder, l *Layout, s []T) bool {
 	if !imageOf[T](l, d.big) || len(s) == 0 {
 		return len(s) == 0

@@ -201,7 +201,8 @@ func (d *Decoder) list(ids []uint32, at []Position, skip bool) Scope {
 			}
 			return s
 		case n > uint64(d.end-d.pos):
-			d.fail(&Error{Err: ErrTruncated, Detail: fmt.Sprintf("member %d announces %d bytes at offset %d, %d present", id, n, d.pos+HeaderSize, d.end-d.pos)})
+			d.fail(&Error{Err: ErrTruncated, Detail: fmt.Sprintf("member %d announces %d bytes at offset %d, %d present", id, n,
+				d.pos+HeaderSize, d.end-d.pos)})
 			return s
 		}
 		start := d.pos
@@ -319,7 +320,8 @@ func (d *Decoder) BeginOptional(name string, id uint32) (s Scope, ok bool) {
 		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("header of member %d where member %d is", got, id&memberIDMask)})
 		return s, false
 	case n > uint64(d.end-d.pos):
-		d.fail(&Error{Path: name, Err: ErrTruncated, Detail: fmt.Sprintf("member announces %d bytes at offset %d, %d present", n, d.pos+HeaderSize, d.end-d.pos)})
+		d.fail(&Error{Path: name, Err: ErrTruncated,
+			Detail: fmt.Sprintf("member announces %d bytes at offset %d, %d present", n, d.pos+HeaderSize, d.end-d.pos)})
 		return s, false
 	case n == 0:
 		return s, false

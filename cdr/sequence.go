@@ -201,8 +201,8 @@ func GrowSequence[T any](d *Decoder, name string, s []T, n int) []T {
 	return Grow(s, n)
 }
 
-// AllotSequence gives the n elements of a sequence that is about to be copied from d to a key, none if they would take too much memory for so
-// small a sample: those that are absent in it are not in the key.
+// AllotSequence gives the n elements of a sequence that is about to be copied from d to a key, none if they would take
+// too much memory for so small a sample: those that are absent in it are not in the key.
 func AllotSequence[T any](d *Decoder, name string, n int) int {
 	if !d.allot("sequence", name, n, sizeOf[T]()) {
 		return 0
@@ -210,18 +210,19 @@ func AllotSequence[T any](d *Decoder, name string, n int) int {
 	return n
 }
 
-// MaxBodiless bounds sequences of values that take no bytes, empty structs, where IDL gives no smaller bound: a few bytes that announce
-// billions of them would keep their reader busy for long.
+// MaxBodiless bounds sequences of values that take no bytes, empty structs, where IDL gives no smaller bound: a few
+// bytes that announce billions of them would keep their reader busy for long.
 const MaxBodiless = 1 << 14
 
-// bodilessCost is what an element that takes no bytes counts for in what may be allotted: all of them together are then bounded, too.
+// bodilessCost is what an element that takes no bytes counts for in what may be allotted: all of them together are then
+// bounded, too.
 const bodilessCost = 16
 
 // maxElements bounds a length so that products with element sizes cannot overflow.
 const maxElements = math.MaxInt32
 
-// Primitives is the memory of a slice of primitives, without their type: methods have no type parameters, and of functions that have some the
-// compiler does not know where their arguments go.
+// Primitives is the memory of a slice of primitives, without their type: methods have no type parameters, and of
+// functions that have some the compiler does not know where their arguments go.
 type Primitives struct {
 	b     []byte
 	shift uint8 // of 1, to the size of an element

@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// Nearly every sample is what DefaultEncapsulation gives a type that is final or appendable. A view of one whose members are numbers, strings and
-// sequences of numbers is found straight on: generated code goes from each member to the next by the functions below, without a Decoder. They accept
-// nothing that the walk of the Decoder refuses. What they do not accept, malformed or not, is left to that: so there is one place for errors.
+// Nearly every sample is what DefaultEncapsulation gives a type that is final or appendable. A view of one whose
+// members are numbers, strings and sequences of numbers is found straight on: generated code goes from each member to
+// the next by the functions below, without a Decoder. They accept nothing that the walk of the Decoder refuses. What
+// they do not accept, malformed or not, is left to that: so there is one place for errors.
 
 // beyond is a place that is behind the end of every body, and stays so.
 const beyond = int(shifted)
@@ -27,7 +28,8 @@ func straight(sample []byte, enc byte) []byte {
 	return sample[HeaderSize:end:end]
 }
 
-// StraightDelimited is Straight for an appendable type. Its members, behind the DHEADER, are in the part of the body up to end; 0 if it is none.
+// StraightDelimited is Straight for an appendable type. Its members, behind the DHEADER, are in the part of the body up
+// to end; 0 if it is none.
 func StraightDelimited(sample []byte) (body []byte, end int) {
 	body = straight(sample, byte(DCDR2LE))
 	if len(body) < 4 {

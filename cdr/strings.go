@@ -52,8 +52,8 @@ func (e *Encoder) String(name, v string, bound int) {
 // maxWords is the length up to which strings are copied and searched in words.
 const maxWords = 32
 
-// putWords stores v, of at most maxWords bytes, and a NUL behind it in b, which has that many bytes. It says no if v has a NUL itself. The words
-// may overlap. All that costs less than the calls that copy and search.
+// putWords stores v, of at most maxWords bytes, and a NUL behind it in b, which has that many bytes. It says no if v
+// has a NUL itself. The words may overlap. All that costs less than the calls that copy and search.
 func putWords(b []byte, v string) bool {
 	n := len(v)
 	b = b[:n+1]
@@ -82,8 +82,8 @@ func putWords(b []byte, v string) bool {
 
 const highBits = 0x8080_8080_8080_8080
 
-// hasZero has some of highBits if a byte of w is 0: then the subtraction borrows from its highest bit, which was 0. A byte above one that is 0
-// may look so, too; none does where all are others.
+// hasZero has some of highBits if a byte of w is 0: then the subtraction borrows from its highest bit, which was 0. A
+// byte above one that is 0 may look so, too; none does where all are others.
 func hasZero(w uint64) uint64 { return (w - highBits>>7) &^ w }
 
 // failNUL keeps the error that a string has a NUL.

@@ -7,17 +7,19 @@ import (
 
 // This file holds all of the package's unsafe code: reinterpretations of memory, nothing that computes addresses.
 
-// confined gives p back so that the compiler does not see where it goes, and leaves *p on the stack of the caller. It is for the encoders
-// and decoders that methods of a Message are called with: called through an interface, they would put each of them on the heap.
+// confined gives p back so that the compiler does not see where it goes, and leaves *p on the stack of the caller. It
+// is for the encoders and decoders that methods of a Message are called with: called through an interface, they would
+// put each of them on the heap.
 //
-// It is for the streams that writers belong to, too: they keep bytes of the sample and of themselves, which writers that live no longer than they do
-// refer to them for; and for shapes, which are variables of packages.
+// It is for the streams that writers belong to, too: they keep bytes of the sample and of themselves, which writers
+// that live no longer than they do refer to them for; and for shapes, which are variables of packages.
 //
-// What makes it safe is the contract of Message: its methods use the encoder or decoder during the call, on the same goroutine, and
-// keep no reference. The stack may grow meanwhile: then every pointer to *p is in a frame above it, and is moved with it. So what the compiler keeps in
-// a frame has to be a pointer for it, not a number: a conversion makes one. Read as a pointer from the memory where the number was stored it
-// remains a number, as the compiler leaves out the memory. No stack moves between the two statements, which call nothing; without
-// nocheckptr they would under the race detector, which checks conversions with a function of the runtime that may grow the stack.
+// What makes it safe is the contract of Message: its methods use the encoder or decoder during the call, on the same
+// goroutine, and keep no reference. The stack may grow meanwhile: then every pointer to *p is in a frame above it, and
+// is moved with it. So what the compiler keeps in a frame has to be a pointer for it, not a number: a conversion makes
+// one. Read as a pointer from the memory where the number was stored it remains a number, as the compiler leaves out
+// the memory. No stack moves between the two statements, which call nothing; without nocheckptr they would under the
+// race detector, which checks conversions with a function of the runtime that may grow the stack.
 //
 //go:nocheckptr
 func confined[T Encoder | Decoder | Stream | Shape](p *T) *T {
@@ -41,7 +43,8 @@ func bytesOf[T Primitive](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// imagesOf gives the memory of s, whose elements are images: numbers without padding. Nil unless ImageOf has said so for their size.
+// imagesOf gives the memory of s, whose elements are images: numbers without padding. Nil unless ImageOf has said so
+// for their size.
 func imagesOf[T any](l *Layout, s []T) []byte {
 	if len(s) == 0 || l.image == nil || l.image.Size() != unsafe.Sizeof(s[0]) {
 		return nil

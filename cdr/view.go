@@ -221,8 +221,8 @@ func (s Sample) String(at int32) string {
 	return aliasString(b[:n-1])
 }
 
-// Bytes gives a sequence of octets that aliases the sample. It is not inlined, so that the accessors of views are, which would be given a copy of the
-// view otherwise.
+// Bytes gives a sequence of octets that aliases the sample. It is not inlined, so that the accessors of views are,
+// which would be given a copy of the view otherwise.
 //
 //go:noinline
 func (s Sample) Bytes(at int32) []byte {

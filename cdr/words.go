@@ -2,7 +2,8 @@ package cdr
 
 import "encoding/binary"
 
-// The functions below read a value in either byte order. A nil slice, of a value that is absent or behind an error, reads as zero.
+// The functions below read a value in either byte order. A nil slice, of a value that is absent or behind an error,
+// reads as zero.
 
 func loadUint16(b []byte, big bool) uint16 {
 	switch {

@@ -7,15 +7,17 @@ import (
 	"strings"
 )
 
-// Stream is a sample that is being written in place by generated writers, one for the sample and one for each value within it that is
-// open. It is the caller's, usually a local variable, and may be used for one sample after the other.
+// Stream is a sample that is being written in place by generated writers, one for the sample and one for each value
+// within it that is open. It is the caller's, usually a local variable, and may be used for one sample after the other.
 //
-// Only the innermost writer may write. Each has a key that is used once, and the stream knows by one number whose turn it is and with which
-// member: a writer that is not the innermost one, has ended, or belongs to an earlier sample is told from the one that may by a comparison.
+// Only the innermost writer may write. Each has a key that is used once, and the stream knows by one number whose turn
+// it is and with which member: a writer that is not the innermost one, has ended, or belongs to an earlier sample is
+// told from the one that may by a comparison.
 type Stream struct {
 	e Encoder
-	// next is the key of the innermost writer plus the number of its next member; plus listOpen, while elements of the member before are to come.
-	// It is 0 while nobody may write: during a member, and after a mistake that is not told yet.
+	// next is the key of the innermost writer plus the number of its next member; plus listOpen, while elements of the
+	// member before are to come. It is 0 while nobody may write: during a member, and after a mistake that is not told
+	// yet.
 	next uint64
 	run  []byte // of the run whose member is next; what it is otherwise does not matter
 	bad  uint64 // key and number of the first member of a run that was set when it was not next; 0 for none
@@ -35,8 +37,8 @@ type Stream struct {
 	scratch [MaxRun]byte
 }
 
-// The lower half of Stream.next and of keys: the offset behind the DHEADER of the value, plus the number of a member, plus listOpen. Samples are
-// too small for a sum to reach the upper half.
+// The lower half of Stream.next and of keys: the offset behind the DHEADER of the value, plus the number of a member,
+// plus listOpen. Samples are too small for a sum to reach the upper half.
 const (
 	listOpen   = 1 << 31
 	maxWritten = 1 << 30
@@ -72,8 +74,9 @@ type Run struct {
 	Gaps          bool  // there is padding
 }
 
-// Leaf is the part of a generated writer that does not depend on the type, where no member has a writer of its own. It takes the members of
-// a value in the order of their declaration, in each encoding. It holds no state, but what says whose it is: copies are as good.
+// Leaf is the part of a generated writer that does not depend on the type, where no member has a writer of its own. It
+// takes the members of a value in the order of their declaration, in each encoding. It holds no state, but what says
+// whose it is: copies are as good.
 type Leaf struct {
 	s     *Stream
 	up    *Writer // of the value that this one is a part of; nil for the sample
@@ -81,7 +84,8 @@ type Leaf struct {
 	key   uint64 // a number in the upper half, the offset behind the DHEADER in the lower half; 0 there if the value ends without completing one
 }
 
-// Writer is a Leaf of a type that has members with writers of their own. It knows where in the value it is while one of these is open.
+// Writer is a Leaf of a type that has members with writers of their own. It knows where in the value it is while one of
+// these is open.
 type Writer struct {
 	Leaf
 	at     int        // behind the member that was begun last
@@ -91,8 +95,9 @@ type Writer struct {
 		n, left int // elements, and those that are to come; 0 while no collection is open
 		pos     int // of the encoder when an element was begun or added last: a copy that has fallen behind is told by it
 		mark    Mark
-		// leaf is the shape of the elements, once one has been begun that starts with a run without gaps, in little-endian XCDR2, and has
-		// nothing in front or behind; nil before, and while no collection is open. Neither the encoding nor the depth changes meanwhile.
+		// leaf is the shape of the elements, once one has been begun that starts with a run without gaps, in
+		// little-endian XCDR2, and has nothing in front or behind; nil before, and while no collection is open. Neither
+		// the encoding nor the depth changes meanwhile.
 		leaf *Shape
 		size int // of that run
 		mask int // its alignment less 1
@@ -116,7 +121,8 @@ func (s *Stream) Open(buf []byte, enc Encapsulation, t *TypeInfo, shape *Shape) 
 	return s.begin(nil, shape)
 }
 
-// begin gives a writer back, rather than to fill one in, so that the compiler sees that the stream and the writer above do not outlive it.
+// begin gives a writer back, rather than to fill one in, so that the compiler sees that the stream and the writer above
+// do not outlive it.
 func (s *Stream) begin(up *Writer, shape *Shape) Leaf {
 	s.last++
 	n := Leaf{s: s, up: up, shape: shape, key: uint64(s.last) << upperHalf}
@@ -233,8 +239,9 @@ func (w *Writer) descend(p Place) bool {
 	return true
 }
 
-// encoder gives the encoder of the stream so that the compiler does not see where it is from: what is kept in it, the memory for the keys of maps and the
-// first error, would have the stream and all writers escape. For the same reason names are copied into errors.
+// encoder gives the encoder of the stream so that the compiler does not see where it is from: what is kept in it, the
+// memory for the keys of maps and the first error, would have the stream and all writers escape. For the same reason
+// names are copied into errors.
 func (n Leaf) encoder() *Encoder { return confined(&n.s.e) }
 
 // claim makes room for the run that begins with member i. It is in scratch where the encoding has other bytes for it.
@@ -260,7 +267,8 @@ func (s *Stream) claim(slots []Slot, i int) {
 	}
 }
 
-// flush writes the members that lie in scratch, of a value of a type with extensibility x. It gives the name of the one that could not be written.
+// flush writes the members that lie in scratch, of a value of a type with extensibility x. It gives the name of the one
+// that could not be written.
 func (s *Stream) flush(x Extensibility) (failed string) {
 	at, e := 0, &s.e
 	for i := range s.pending {
@@ -344,8 +352,9 @@ func (n Leaf) Number(i int) []byte {
 	return s.scratch[:width]
 }
 
-// place makes room for the value of member i, of so many bytes that are aligned to four if it is not of a mutable type, and writes what stands before it. It is for
-// little-endian XCDR2, and what it does not take care of, it leaves to its callers: it gives nil.
+// place makes room for the value of member i, of so many bytes that are aligned to four if it is not of a mutable type,
+// and writes what stands before it. It is for little-endian XCDR2, and what it does not take care of, it leaves to its
+// callers: it gives nil.
 func (n Leaf) place(i, size int) []byte {
 	s, shape := n.s, n.shape
 	e := &s.e
@@ -384,7 +393,8 @@ func (n Leaf) turn(i int) bool {
 	return s.next == n.key+uint64(i) && len(s.pending) == 0
 }
 
-// Next gives the encoder for member i, and writes what stands before its value; nil means that an error has been kept. Done follows.
+// Next gives the encoder for member i, and writes what stands before its value; nil means that an error has been kept.
+// Done follows.
 func (n Leaf) Next(i int) *Encoder {
 	if n.s == nil || !n.turn(i) && !n.seek(i) {
 		return nil
@@ -431,7 +441,8 @@ func (n Leaf) misplaced(i, at int) {
 	n.fail(slots[i].Name, "set after "+slots[at-1].Name+"; a writer takes each member once, in the order of their declaration")
 }
 
-// usable keeps an error about name if n must not write now. Otherwise it tells which member is next, and no run is open, but one that is not complete.
+// usable keeps an error about name if n must not write now. Otherwise it tells which member is next, and no run is
+// open, but one that is not complete.
 func (n Leaf) usable(name string) (at int, ok bool) {
 	s := n.s
 	switch {
@@ -564,7 +575,8 @@ func (n Leaf) String(i int, v string, bound int) {
 	s.next = n.key + uint64(i) + 1
 }
 
-// HeadedString is String for a member that is optional or of a mutable type, or a union's. It takes all encodings, and finds what is wrong.
+// HeadedString is String for a member that is optional or of a mutable type, or a union's. It takes all encodings, and
+// finds what is wrong.
 func (n Leaf) HeadedString(i int, v string, bound int) {
 	if s := n.s; s != nil && (bound == 0 || len(v) <= bound) && strings.IndexByte(v, 0) < 0 {
 		if b := n.place(i, 4+len(v)+1); b != nil {
@@ -602,7 +614,8 @@ func (n Leaf) Sequence(i int, v Primitives, bound int) {
 	n.Done()
 }
 
-// Chosen tells whether the discriminator of a union has been written, and nothing behind it. That it selects another member than i is an error.
+// Chosen tells whether the discriminator of a union has been written, and nothing behind it. That it selects another
+// member than i is an error.
 func (n Leaf) Chosen(i int) bool {
 	s := n.s
 	if s == nil || s.next != n.key+1 {
@@ -636,8 +649,8 @@ func (w *Writer) End() {
 // End ends a value within another.
 func (n Leaf) End() {
 	s, up := n.s, n.up
-	// First an element behind which another one is to come, of a shape that learn took: no members are pending, and nothing is written
-	// behind them.
+	// First an element behind which another one is to come, of a shape that learn took: no members are pending, and
+	// nothing is written behind them.
 	if up != nil && up.list.leaf == n.shape && n.risesTo(up) && s.next == n.key+uint64(len(n.shape.Slots)) && up.list.left > 1 {
 		up.list.left--
 		up.list.pos = s.e.pos
@@ -653,7 +666,8 @@ func (n Leaf) End() {
 	n.rise()
 }
 
-// rise gives the turn back to the writer that began this one. It is found where it was then: another one may have been assigned to it.
+// rise gives the turn back to the writer that began this one. It is found where it was then: another one may have been
+// assigned to it.
 func (n Leaf) rise() {
 	if !n.risesTo(n.up) {
 		n.fail("", "the writer that began this one has been overwritten; it has to be kept until this one has ended")

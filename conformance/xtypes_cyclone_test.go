@@ -15,7 +15,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// cycloneTypes compiles a file with the idlc of Eclipse Cyclone DDS and gives the TypeInformation and the TypeMapping of each topic type.
+// cycloneTypes compiles a file with the idlc of Eclipse Cyclone DDS and gives the TypeInformation and the TypeMapping
+// of each topic type.
 func cycloneTypes(t *testing.T, file string, flags ...string) map[string][2][]byte {
 	t.Helper()
 	compiler, err := exec.LookPath("idlc")
@@ -53,7 +54,8 @@ const (
 	defaults     = "@default_literal is not in the type object, and " + enumFlags
 )
 
-// cycloneDiffers gives the reason for each type whose hashes are others than ours: of the minimal and of the complete type object.
+// cycloneDiffers gives the reason for each type whose hashes are others than ours: of the minimal and of the complete
+// type object.
 var cycloneDiffers = map[string][2]string{
 	"corpus::Annotated": {defaults, defaults},
 	"corpus::Small":     {byteKinds, byteKinds},
@@ -79,8 +81,8 @@ var cycloneDiffers = map[string][2]string{
 	"kinds::All":        {unionIDs, unionIDs},
 }
 
-// Type objects that Cyclone DDS has serialized are read, and the types in them are what the IDL says. Their equivalence hashes are ours
-// unless a reason is named.
+// Type objects that Cyclone DDS has serialized are read, and the types in them are what the IDL says. Their equivalence
+// hashes are ours unless a reason is named.
 func TestXTypes13_7_3_4_TypeObjectsOfCycloneDDS(t *testing.T) {
 	files, err := filepath.Glob("testdata/xtypes/*.idl")
 	require.NoError(t, err)
@@ -155,8 +157,8 @@ func compareWithPeer(t *testing.T, ours *xtypes.Type, information, mapping []byt
 	for m := range ours.Members() {
 		require.NotNil(t, theirs.MemberByName(m.Name), "%s.%s", ours, m.Name)
 	}
-	// By either kind of type object, ours is assignable from theirs and theirs from ours. Members of Cyclone's int8 and uint8 are not
-	// of these kinds (byteKinds).
+	// By either kind of type object, ours is assignable from theirs and theirs from ours. Members of Cyclone's int8 and
+	// uint8 are not of these kinds (byteKinds).
 	minimal, err := registry.Type(info.Minimal.ID)
 	require.NoError(t, err)
 	if reasons[0] == byteKinds {

@@ -13,8 +13,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// TestXTypes13_7_3_4_BitsOfFastDDS has DynamicTypeBuilderFactory build what fastddsgen writes no type objects for. Of a bitset, it has the complete one;
-// of a bitmask, none: 2.9 looks for the type of each flag, which has none.
+// TestXTypes13_7_3_4_BitsOfFastDDS has DynamicTypeBuilderFactory build what fastddsgen writes no type objects for. Of a
+// bitset, it has the complete one; of a bitmask, none: 2.9 looks for the type of each flag, which has none.
 func TestXTypes13_7_3_4_BitsOfFastDDS(t *testing.T) {
 	compiler, err := exec.LookPath("c++")
 	if err != nil {

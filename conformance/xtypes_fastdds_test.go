@@ -26,8 +26,9 @@ type fastObject struct {
 	bytes []byte
 }
 
-// fastTypes compiles a file with fastddsgen and gives the minimal and the complete type object of each type, and by the name of a type and the kind
-// of its type object whether, by the rules of Fast DDS, its type is assignable from ours and ours from its.
+// fastTypes compiles a file with fastddsgen and gives the minimal and the complete type object of each type, and by the
+// name of a type and the kind of its type object whether, by the rules of Fast DDS, its type is assignable from ours
+// and ours from its.
 func fastTypes(t *testing.T, ours []*xtypes.Type) (map[string][2]fastObject, map[string][2]bool) {
 	t.Helper()
 	for _, command := range []string{"fastddsgen", "c++"} {
@@ -130,8 +131,8 @@ var fastDiffers = map[string][]string{
 	"corpus::OfBoolean": {fastUnions}, "corpus::OfChar": {fastUnions}, "corpus::OfOctet": {fastUnions}, "corpus::OfShort": {fastUnions}, "corpus::OfUlong": {fastUnions}, "corpus::OfLongLong": {fastUnions}, "corpus::OfCode": {fastUnions},
 }
 
-// fastRefuses has for each type, or for a type and a kind of type object, why it is not assignable by the rules of Fast DDS 2.9 from ours, nor
-// ours from it.
+// fastRefuses has for each type, or for a type and a kind of type object, why it is not assignable by the rules of Fast
+// DDS 2.9 from ours, nor ours from it.
 var fastRefuses = map[string]string{
 	"corpus::Small": fastBytes, "corpus::Numbered": fastNumbers, "corpus::Derived": fastBases, "corpus::Collections": fastKinds, "corpus::Enums complete": fastKinds,
 	"corpus::Points": fastAliases, "corpus::Meters": fastAliases, "corpus::Altitude": fastAliases, "corpus::Row": fastAliases, "corpus::Aliases": fastAliases,
@@ -140,9 +141,9 @@ var fastRefuses = map[string]string{
 	"corpus::Two": fastBases, "corpus::Three": fastBases, "corpus::Part complete": fastKinds, "corpus::Whole": fastAliases, "corpus::Maps": fastKinds, "corpus::Bounds": fastKinds,
 }
 
-// Type objects that Fast DDS has serialized are read, their identifiers are the MD5 of what it has hashed, and the types in them are what the
-// IDL says: assignable in both directions. No hash is ours; the reasons are named. Fast DDS is given ours, and
-// compares them by its own rules.
+// Type objects that Fast DDS has serialized are read, their identifiers are the MD5 of what it has hashed, and the
+// types in them are what the IDL says: assignable in both directions. No hash is ours; the reasons are named. Fast DDS
+// is given ours, and compares them by its own rules.
 func TestXTypes13_7_3_4_TypeObjectsOfFastDDS(t *testing.T) {
 	unit, report := idlc.Check("testdata/fastdds/corpus.idl", idlc.Options{})
 	require.False(t, report.Failed(), "%s", report)

@@ -22,7 +22,8 @@ var (
 	shift        = cut{`>>`, "> >", ">> that ends two sequences"}
 )
 
-// idioms has the files in the manner of other tools, each with what is cut out for idlc, and the least number of types that are left.
+// idioms has the files in the manner of other tools, each with what is cut out for idlc, and the least number of types
+// that are left.
 var idioms = []struct {
 	tool  string
 	cuts  []cut
@@ -59,7 +60,8 @@ var idioms = []struct {
 	{"umaa", []cut{{`@nested struct Command : Base \{ @key `, "@nested struct Command : Base { ", "keys in a struct that has a base"}}, 3},
 }
 
-// Type objects that Cyclone DDS makes of files in the manner of other tools are of the types that ours are of, in both directions.
+// Type objects that Cyclone DDS makes of files in the manner of other tools are of the types that ours are of, in both
+// directions.
 func TestXTypes13_7_3_4_TypeObjectsOfIdioms(t *testing.T) {
 	front := filepath.Join("..", "idlc", "testdata", "front")
 	for _, c := range idioms {

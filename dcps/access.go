@@ -27,9 +27,10 @@ type access struct {
 
 	streams map[endpointKey][]*stream // by writer
 	all     []*stream                 // in the order in which they came
-	// buried are writers that do not exist any more, or not for this process, as it was excluded, and whose streams have ended, while there are
-	// others of their process: of a set that has a part of theirs nothing can be seen any more. What comes of one topic may be far behind another's, but not by more
-	// than maxBuried writers that have ended since: older ones are forgotten. The oldest is first in graves.
+	// buried are writers that do not exist any more, or not for this process, as it was excluded, and whose streams
+	// have ended, while there are others of their process: of a set that has a part of theirs nothing can be seen any
+	// more. What comes of one topic may be far behind another's, but not by more than maxBuried writers that have ended
+	// since: older ones are forgotten. The oldest is first in graves.
 	buried   map[endpointKey]bool
 	graves   []endpointKey
 	released uint64    // samples that left the streams: one that several readers get side by side counts once
@@ -83,13 +84,13 @@ type stream struct {
 	first uint64 // number of the first message that was heard
 	last  uint64 // latest number that left the stream
 	past  uint64 // latest number of what a history brought; of sets, it brings what has ended
-	// floor is a number up to which nothing more comes than what is in the queue: this process was handed all that before the match, or does
-	// not give it to this reader.
+	// floor is a number up to which nothing more comes than what is in the queue: this process was handed all that
+	// before the match, or does not give it to this reader.
 	floor uint64
 	gone  bool // the writer is
 	shown bool // something of it was seen
-	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which set that was;
-	// 0 for none.
+	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which
+	// set that was; 0 for none.
 	lostFrom, lostTo uint64
 	queue            []waiting
 	set              []*item // of the set that is leaving
@@ -381,9 +382,10 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 // holds tells whether something up to a number is in the stream.
 func (s *stream) holds(seq uint64) bool { return len(s.queue) > 0 && s.queue[0].it.writerSeq <= seq }
 
-// owes tells whether something that has not left the stream, up to a number, is in it or may still come. A writer's numbers ascend, so nothing
-// below the first one in the queue does, and no two streams wait for each other: the first sample of each would be older than the other's.
-// A stream in which nothing was heard yet may owe anything until the writer's mark is there.
+// owes tells whether something that has not left the stream, up to a number, is in it or may still come. A writer's
+// numbers ascend, so nothing below the first one in the queue does, and no two streams wait for each other: the first
+// sample of each would be older than the other's. A stream in which nothing was heard yet may owe anything until the
+// writer's mark is there.
 func (s *stream) owes(seq uint64) bool {
 	switch {
 	case s.lossy:
@@ -442,7 +444,8 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 		}
 	}
 	lengths = make(map[*stream]int)
-	// Who has seen nothing of the Publisher yet sees whole sets from the first on. Who has does not lose a set by a reader that comes.
+	// Who has seen nothing of the Publisher yet sees whole sets from the first on. Who has does not lose a set by a
+	// reader that comes.
 	missed, seen := false, false
 	for _, p := range end.parts {
 		key := endpointKey{s.key.node, p.writer}

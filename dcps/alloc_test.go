@@ -200,8 +200,8 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 	require.Equal(t, []Condition{&b}, wait())
 }
 
-// Views of what a loan gives allocate nothing either, in either byte order and version of CDR, nor of what an older version of the type has
-// written.
+// Views of what a loan gives allocate nothing either, in either byte order and version of CDR, nor of what an older
+// version of the type has written.
 func TestViewsOfLoansDoNotAllocate(t *testing.T) {
 	d := onBus(t)
 	from, to := d.node(t), d.node(t)

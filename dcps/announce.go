@@ -315,7 +315,8 @@ func (n *announcement) walkReader(a *archive) {
 func (n *announcement) walkType(a *archive) {
 	if !n.writes {
 		p := &n.reader.TypeConsistencyEnforcement
-		for _, flag := range []*bool{&p.IgnoreSequenceBounds, &p.IgnoreStringBounds, &p.IgnoreMemberNames, &p.PreventTypeWidening, &p.ForceTypeValidation} {
+		for _, flag := range []*bool{&p.IgnoreSequenceBounds, &p.IgnoreStringBounds, &p.IgnoreMemberNames, &p.PreventTypeWidening,
+			&p.ForceTypeValidation} {
 			a.bool(flag)
 		}
 	}

@@ -226,8 +226,8 @@ func TestStoreTrimDoesNotDependOnOrder(t *testing.T) {
 	require.Equal(t, run(true), run(false))
 }
 
-// A coherent set that is open replaces nothing: until it ends, who comes late gets what was before it, and for good if its writer goes. That
-// goes for who takes over the state as well.
+// A coherent set that is open replaces nothing: until it ends, who comes late gets what was before it, and for good if
+// its writer goes. That goes for who takes over the state as well.
 func TestOpenSetReplacesNothing(t *testing.T) {
 	for _, transfer := range []bool{false, true} {
 		for _, ends := range []bool{false, true} {

@@ -20,8 +20,8 @@ import (
 //   - a writer without budget publishes, somebody waits for acknowledgements or asserts LIVELINESS, a coherent set ends, or a
 //     writer closes.
 //
-// Several goroutines may have reserved places, and the one with the earlier place may come to the batch last: then what was published
-// behind it would wait for it. The words, all sequentially consistent, by which one of the two notices:
+// Several goroutines may have reserved places, and the one with the earlier place may come to the batch last: then what
+// was published behind it would wait for it. The words, all sequentially consistent, by which one of the two notices:
 //
 //	who may wait    stores used, reads hurried, takes its place, stores pending, and reads hurried again: if it has risen, or if
 //	                there is no reason to wait any more, it publishes
@@ -183,7 +183,8 @@ func (pub *Publisher) ResumePublications() error {
 	for {
 		n := pub.suspended.Load()
 		if n == 0 {
-			return &Error{Op: op, Entity: pub.what, Code: ErrPreconditionNotMet, Detail: "publications are not suspended: call SuspendPublications first"}
+			return &Error{Op: op, Entity: pub.what, Code: ErrPreconditionNotMet,
+				Detail: "publications are not suspended: call SuspendPublications first"}
 		}
 		if !pub.suspended.CompareAndSwap(n, n-1) {
 			continue

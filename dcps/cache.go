@@ -360,7 +360,8 @@ func (c *cache) fits(set []*item) outcome {
 	return accepted
 }
 
-// forgetDisposed makes room for a new instance: it gives up what is known of the one that has been disposed and empty for longest.
+// forgetDisposed makes room for a new instance: it gives up what is known of the one that has been disposed and empty
+// for longest.
 func (c *cache) forgetDisposed() bool {
 	in := c.empty.first
 	if in != nil {
@@ -427,7 +428,8 @@ func (c *cache) leave(in *instance, by *item, now int64) {
 	c.reap(in)
 }
 
-// register adds a writer to an instance. One that is not known does not come to be so; of such ones no more are remembered than the reader may have.
+// register adds a writer to an instance. One that is not known does not come to be so; of such ones no more are
+// remembered than the reader may have.
 func (c *cache) register(h InstanceHandle, src *source) {
 	if in := c.instances[h]; in != nil {
 		in.join(src)

@@ -270,8 +270,8 @@ func (c *cache) describe(out *collection) {
 	}
 }
 
-// handOver gives the entries to the collection: their instances are not new any more, if any is of the most recent generation (§2.2.2.5.3.8), and
-// the entries are read or gone.
+// handOver gives the entries to the collection: their instances are not new any more, if any is of the most recent
+// generation (§2.2.2.5.3.8), and the entries are read or gone.
 func (c *cache) handOver(s *selection, out *collection) {
 	c.shifts++
 	for _, it := range out.items {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A condition that holds wakes who waits when it is attached; all that hold are given, and a condition may be attached to several WaitSets.
+// A condition that holds wakes who waits when it is attached; all that hold are given, and a condition may be attached
+// to several WaitSets.
 //
 // Clauses: 2.2.2.1.6.1, 2.2.2.1.6.3
 func TestDDS14_2_2_4_4_AttachedWhileWaiting(t *testing.T) {

@@ -8,13 +8,15 @@ import (
 	"github.com/omg-dds-go/dds/internal/ticks"
 )
 
-// clock tells the time as time.Now does, in nanoseconds since 1970, for a fraction of the price: it adds what has passed to a time that is
-// a little old. Where the kernel has found the processor's ticks steady that is counted in them, for tickedFor; otherwise, and while their
-// rate is not known, it is read from the monotonic clock, for anchoredFor.
+// clock tells the time as time.Now does, in nanoseconds since 1970, for a fraction of the price: it adds what has
+// passed to a time that is a little old. Where the kernel has found the processor's ticks steady that is counted in
+// them, for tickedFor; otherwise, and while their rate is not known, it is read from the monotonic clock, for
+// anchoredFor.
 //
-// So it follows the system's clock, when that is set, within tickedFor or anchoredFor. Counted in ticks it differs from the system's clock by a
-// microsecond, which comparing the two takes, and by what the rate has changed in tickedFor: 5 µs, as the kernel slews its clock by 500 ppm at most.
-// While it is counted so it does not go back, unless the system's clock was set back by more than backAtOnce; otherwise it follows the system's back.
+// So it follows the system's clock, when that is set, within tickedFor or anchoredFor. Counted in ticks it differs from
+// the system's clock by a microsecond, which comparing the two takes, and by what the rate has changed in tickedFor: 5
+// µs, as the kernel slews its clock by 500 ppm at most. While it is counted so it does not go back, unless the system's
+// clock was set back by more than backAtOnce; otherwise it follows the system's back.
 type clock struct{ anchor atomic.Pointer[anchor] }
 
 // moment is one by the system's clocks, and by ticks.
@@ -27,7 +29,8 @@ type moment struct {
 type anchor struct {
 	moment
 	ns int64 // what the clock said
-	// steady: ticks may be used. They are for the next span, in which one takes pace/2³² ns; span is 0 if their rate is not known.
+	// steady: ticks may be used. They are for the next span, in which one takes pace/2³² ns; span is 0 if their rate is
+	// not known.
 	steady     bool
 	span, pace uint64
 	rate       float64 // ns that a tick takes; 0 if not known
@@ -39,11 +42,12 @@ const (
 	tickedFor   = 10 * time.Millisecond
 	backAtOnce  = tickedFor / 2
 
-	// readTicks is how long it may take to read both clocks, for a moment that they are compared by: else the thread was interrupted.
-	// It is a microsecond of a fast processor.
+	// readTicks is how long it may take to read both clocks, for a moment that they are compared by: else the thread
+	// was interrupted. It is a microsecond of a fast processor.
 	readTicks = 4000
-	// measuredFor is how long a rate has to be measured until it is good to some 10 ppm. It is measured again and again, from no
-	// longer than remeasured ago. If it has changed by more than rateMayChange the ticks are not steady, whatever the kernel said.
+	// measuredFor is how long a rate has to be measured until it is good to some 10 ppm. It is measured again and
+	// again, from no longer than remeasured ago. If it has changed by more than rateMayChange the ticks are not steady,
+	// whatever the kernel said.
 	measuredFor   = 100 * time.Millisecond
 	remeasured    = time.Second
 	rateMayChange = 1e-3

@@ -72,8 +72,9 @@ func (m *machine) first() *anchor {
 	return &anchor{moment: at, ns: at.at.UnixNano(), since: at, steady: true}
 }
 
-// Read at any times, with comparisons that take up to a microsecond, the clock ascends, and differs from the system's by no more than it
-// says: a microsecond for the comparison, 20 ppm for the rate, and 500 ppm of tickedFor where the system's clock is slewed.
+// Read at any times, with comparisons that take up to a microsecond, the clock ascends, and differs from the system's
+// by no more than it says: a microsecond for the comparison, 20 ppm for the rate, and 500 ppm of tickedFor where the
+// system's clock is slewed.
 func TestTicksKeepTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		perTick := rapid.Float64Range(0.2, 1).Draw(t, "ns of a tick")

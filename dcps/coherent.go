@@ -24,7 +24,8 @@ import (
 //
 //	set end: number(u64) count(u16) parts; part: writer(u32) first(u64) last(u64)
 //
-// A part whose first number is above its last is lost: its end found no room. The first number still tells which readers were to get it.
+// A part whose first number is above its last is lost: its end found no room. The first number still tells which
+// readers were to get it.
 //
 // A message with flagOrdered ends with what its publisher had sent before it, that is the latest number of each of its
 // other writers; the sample is what comes before.
@@ -33,9 +34,10 @@ import (
 //
 // All little endian.
 //
-// A kindNothing with flagMark says no more than how far its writer is, and is no sign of life. A writer of a GROUP sends one to a reader that
-// it is matched with, which learns where its stream begins, also of a topic of which nothing else comes; and one when the end of its part has found no
-// room in time, as those who have the other parts wait for what follows.
+// A kindNothing with flagMark says no more than how far its writer is, and is no sign of life. A writer of a GROUP
+// sends one to a reader that it is matched with, which learns where its stream begins, also of a topic of which nothing
+// else comes; and one when the end of its part has found no room in time, as those who have the other parts wait for
+// what follows.
 const (
 	flagInSet    = 4
 	flagOrdered  = 8
@@ -190,10 +192,10 @@ func (w *writer) number(r *reservation, all []*writer) {
 	r.tail = le.AppendUint16(r.tail, uint16(n))
 }
 
-// BeginCoherentChanges begins a coherent set (DDS: begin_coherent_changes): what the writers of the Publisher send until the
-// matching EndCoherentChanges is seen by readers together, or not at all. Calls may be nested; the outermost pair counts. It has an
-// effect if PRESENTATION of the Publisher has coherent_access, and for readers whose Subscriber has it too: in scope
-// GROUP over all writers, in the other scopes for each writer by itself.
+// BeginCoherentChanges begins a coherent set (DDS: begin_coherent_changes): what the writers of the Publisher send
+// until the matching EndCoherentChanges is seen by readers together, or not at all. Calls may be nested; the outermost
+// pair counts. It has an effect if PRESENTATION of the Publisher has coherent_access, and for readers whose Subscriber
+// has it too: in scope GROUP over all writers, in the other scopes for each writer by itself.
 func (pub *Publisher) BeginCoherentChanges() error {
 	if pub.absent() {
 		return missing("BeginCoherentChanges", "the publisher", "NewPublisher")
@@ -208,9 +210,10 @@ func (pub *Publisher) BeginCoherentChanges() error {
 	return nil
 }
 
-// EndCoherentChanges ends a coherent set (DDS: end_coherent_changes). Without a BeginCoherentChanges before it fails with
-// ErrPreconditionNotMet. It waits for other goroutines that write, and for room, like Write. If a writer stays busy (ErrTimeout), the
-// set goes on, and can be ended again; if there is no room for its end, readers do not see the set.
+// EndCoherentChanges ends a coherent set (DDS: end_coherent_changes). Without a BeginCoherentChanges before it fails
+// with ErrPreconditionNotMet. It waits for other goroutines that write, and for room, like Write. If a writer stays
+// busy (ErrTimeout), the set goes on, and can be ended again; if there is no room for its end, readers do not see the
+// set.
 func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	const op = "EndCoherentChanges"
 	if pub.absent() {
@@ -257,8 +260,9 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			w.set.first = 0
 		}
 	}
-	// What waits for no room has its place first, and is gone before anybody waits: all that the process sends on the unordered path comes behind it.
-	// So the ends tell which parts are lost by then, and who gets such an end does not wait for one that never comes.
+	// What waits for no room has its place first, and is gone before anybody waits: all that the process sends on the
+	// unordered path comes behind it. So the ends tell which parts are lost by then, and who gets such an end does not
+	// wait for one that never comes.
 	place := func(i int, w *writer) (e setEndSlot) {
 		e, err := w.placeSetEnd(ctx, op, pub.present.own(end, i).size())
 		if err != nil {
@@ -305,8 +309,8 @@ type setEndSlot struct {
 	exclusions uint64
 }
 
-// placeSetEnd finds room for the end of a set. Without room on the unordered path it is not placed, and that is no error. The caller has
-// the turn.
+// placeSetEnd finds room for the end of a set. Without room on the unordered path it is not placed, and that is no
+// error. The caller has the turn.
 func (w *writer) placeSetEnd(ctx context.Context, op string, size int) (e setEndSlot, err error) {
 	w.batch.hurry()
 	e.exclusions = w.doubt.exclusions.Load()
@@ -345,11 +349,12 @@ func (w *writer) sendSetEnd(e *setEndSlot, end *setEnd) {
 	w.batch.hurry()
 }
 
-// markRetry is how long a mark waits for room, with the writer's turn, and how long it lets others go on then before it tries again.
+// markRetry is how long a mark waits for room, with the writer's turn, and how long it lets others go on then before it
+// tries again.
 const markRetry = 50 * time.Millisecond
 
-// mark has the writer send, as soon as there is room, a message that tells no more than how far it is. All that the writer sends after that
-// comes behind it.
+// mark has the writer send, as soon as there is room, a message that tells no more than how far it is. All that the
+// writer sends after that comes behind it.
 func (w *writer) mark() {
 	if !w.marking.CompareAndSwap(false, true) {
 		return // another is about to take its place

@@ -390,7 +390,8 @@ func (ws *WaitSet) Attach(c Condition) error {
 	case nil:
 		return isNil(op, "WaitSet", "the condition")
 	default:
-		return &Error{Op: op, Entity: "WaitSet", Code: ErrBadParameter, Detail: fmt.Sprintf("the condition is a %T, which this package did not make", c)}
+		return &Error{Op: op, Entity: "WaitSet", Code: ErrBadParameter,
+			Detail: fmt.Sprintf("the condition is a %T, which this package did not make", c)}
 	}
 	if err := c.absence(); err != nil {
 		return err
@@ -436,8 +437,8 @@ func (ws *WaitSet) Conditions() []Condition {
 	return slices.Clone(ws.conditions)
 }
 
-// holding lists the conditions that hold. If they are those of last time it is the same list: who waits again and again mostly waits for
-// the same, and allocates nothing.
+// holding lists the conditions that hold. If they are those of last time it is the same list: who waits again and again
+// mostly waits for the same, and allocates nothing.
 func (ws *WaitSet) holding() []Condition {
 	ws.mu.Lock()
 	all := ws.conditions

@@ -39,10 +39,11 @@ func (t *Topic[T]) subscribed(op string) (subscription[T], error) {
 // ContentFilteredTopic is those samples of a topic that pass a filter (DDS 1.4 §2.2.2.3.3). Readers are made for it as for the
 // topic itself.
 //
-// A reader filters where samples are delivered, on their encoded bytes: what does not pass is not copied, does not take a place
-// in the reader's cache, and wakes nobody; DataReader.Filtered counts it. It holds off DEADLINE, as its writer kept its promise, but
-// not more: an instance keeps the last sample that passed, and its state. Disposals and unregistrations, which have nothing but a
-// key, pass; of an instance that the reader has never had a sample of, they are not shown.
+// A reader filters where samples are delivered, on their encoded bytes: what does not pass is not copied, does not take
+// a place in the reader's cache, and wakes nobody; DataReader.Filtered counts it. It holds off DEADLINE, as its writer
+// kept its promise, but not more: an instance keeps the last sample that passed, and its state. Disposals and
+// unregistrations, which have nothing but a key, pass; of an instance that the reader has never had a sample of, they
+// are not shown.
 type ContentFilteredTopic[T any] struct {
 	*contentFilter
 	related *Topic[T]
@@ -64,9 +65,9 @@ type contentFilter struct {
 // filterClass is what the language of filter expressions is called in announcements.
 const filterClass = "DDSSQL"
 
-// NewContentFilteredTopic makes a ContentFilteredTopic (DDS: create_contentfilteredtopic). The expression is a FilterExpression of
-// DDS 1.4 Annex B, with the values of %0, %1 and so on in params; docs/filters.md describes it. An error in it unwraps to a
-// *filter.Error, which says where it is.
+// NewContentFilteredTopic makes a ContentFilteredTopic (DDS: create_contentfilteredtopic). The expression is a
+// FilterExpression of DDS 1.4 Annex B, with the values of %0, %1 and so on in params; docs/filters.md describes it. An
+// error in it unwraps to a *filter.Error, which says where it is.
 //
 // The type has to carry its description, which idlgen sees to; see WithTypeDescription for others.
 func NewContentFilteredTopic[T any](related *Topic[T], name, expression string, params ...string) (*ContentFilteredTopic[T], error) {
@@ -174,9 +175,9 @@ func (t *ContentFilteredTopic[T]) ExpressionParameters() []string {
 	return nil
 }
 
-// SetExpressionParameters changes the values of %0, %1 and so on (DDS: set_expression_parameters). The filter is the new one for
-// samples that are delivered after the call; what the readers have stays with them. After ErrBadParameter the old values count; another
-// error tells that the domain has not been told of the new ones, which count here.
+// SetExpressionParameters changes the values of %0, %1 and so on (DDS: set_expression_parameters). The filter is the
+// new one for samples that are delivered after the call; what the readers have stays with them. After ErrBadParameter
+// the old values count; another error tells that the domain has not been told of the new ones, which count here.
 func (t *ContentFilteredTopic[T]) SetExpressionParameters(params ...string) error {
 	const op = "SetExpressionParameters"
 	s := t.shared()
@@ -244,7 +245,8 @@ func (c *cache) filtered(h InstanceHandle, src *source, now int64) {
 	}
 }
 
-// TopicDescription gives what the reader was made for: its Topic, a ContentFilteredTopic or a MultiTopic (DDS: get_topicdescription).
+// TopicDescription gives what the reader was made for: its Topic, a ContentFilteredTopic or a MultiTopic (DDS:
+// get_topicdescription).
 func (r *DataReader[T]) TopicDescription() TopicDescription[T] {
 	if r == nil {
 		return nil
@@ -260,8 +262,9 @@ func (r *DataReader[T]) Filtered() uint64 {
 	return u.kept
 }
 
-// WithTypeDescription gives the description of a type that has none of its own, as a type written by hand: filters look members up
-// in it. It has to describe what the type's MarshalCDR writes. The first Topic of a name in a participant counts.
+// WithTypeDescription gives the description of a type that has none of its own, as a type written by hand: filters look
+// members up in it. It has to describe what the type's MarshalCDR writes. The first Topic of a name in a participant
+// counts.
 func WithTypeDescription(t *xtypes.Type) TopicOption {
 	return func(c *topicConfig) { c.description = t }
 }
@@ -273,7 +276,8 @@ func (t *topicEntity) describe(op string, d *xtypes.Type) error {
 	}
 	if info := t.support.Type; d.Name() != info.Name || d.Extensibility() != info.Extensibility {
 		return &Error{Op: op, Entity: t.what, Code: ErrBadParameter,
-			Detail: fmt.Sprintf("the description is of %s (%s), the type of the topic is %s (%s)", d, d.Extensibility(), info.Name, info.Extensibility)}
+			Detail: fmt.Sprintf("the description is of %s (%s), the type of the topic is %s (%s)", d, d.Extensibility(),
+				info.Name, info.Extensibility)}
 	}
 	t.described.CompareAndSwap(nil, d)
 	return nil
@@ -287,7 +291,8 @@ func (t *topicEntity) description(op, entity string) (*xtypes.Type, error) {
 	if text := t.support.Type.TypeObject; text != "" {
 		d, _, _, err := xtypes.ParseDescription([]byte(text))
 		if err != nil {
-			return nil, &Error{Op: op, Entity: entity, Code: ErrUnspecified, Detail: "the description that type " + t.support.Type.Name + " carries can not be read; generate it anew with idlgen", Err: err}
+			return nil, &Error{Op: op, Entity: entity, Code: ErrUnspecified,
+				Detail: "the description that type " + t.support.Type.Name + " carries can not be read; generate it anew with idlgen", Err: err}
 		}
 		t.described.CompareAndSwap(nil, d)
 		return t.described.Load(), nil
@@ -296,8 +301,8 @@ func (t *topicEntity) description(op, entity string) (*xtypes.Type, error) {
 		Detail: fmt.Sprintf("type %s does not carry its description; generate it anew with idlgen, or give one with WithTypeDescription", t.support.Type.Name)}
 }
 
-// ContentFilterProperty is what the domain is told of the filter of a reader (ContentFilterProperty_t of RTPS 2.5 §9.6.3). A reader that
-// was made for a topic has the zero value.
+// ContentFilterProperty is what the domain is told of the filter of a reader (ContentFilterProperty_t of RTPS 2.5
+// §9.6.3). A reader that was made for a topic has the zero value.
 type ContentFilterProperty struct {
 	ContentFilteredTopicName string
 	FilterClassName          string // "DDSSQL"
@@ -339,7 +344,8 @@ func LookupContentFilteredTopic[T any](p *DomainParticipant, name string) (*Cont
 	}
 	t, ok := cf.typed.(*ContentFilteredTopic[T])
 	if !ok {
-		return nil, &Error{Op: op, Entity: fmt.Sprintf("content-filtered topic %q", name), Code: ErrPreconditionNotMet, Detail: "it has type " + cf.of.support.Type.Name}
+		return nil, &Error{Op: op, Entity: fmt.Sprintf("content-filtered topic %q", name), Code: ErrPreconditionNotMet,
+			Detail: "it has type " + cf.of.support.Type.Name}
 	}
 	return t, nil
 }

@@ -93,8 +93,8 @@ func TestContentFilteredTopic(t *testing.T) {
 	require.Equal(t, "[NOT_READ NOT_NEW ALIVE d=0 n=0] 2:7", takeText(t, r), "a reader outlives the ContentFilteredTopic, and filters")
 }
 
-// Disposals and unregistrations have only a key: they pass, of instances that the reader knows. An instance whose samples do not pass
-// any more keeps its last one and its state.
+// Disposals and unregistrations have only a key: they pass, of instances that the reader knows. An instance whose
+// samples do not pass any more keeps its last one and its state.
 func TestContentFilteredInstances(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)
@@ -463,7 +463,8 @@ func TestTypeCarriesItsDescription(t *testing.T) {
 	require.ErrorContains(t, err, "test::Track")
 }
 
-// BenchmarkDeliverFiltered is BenchmarkDeliver with a filter: from one that lets everything pass to one that keeps everything out.
+// BenchmarkDeliverFiltered is BenchmarkDeliver with a filter: from one that lets everything pass to one that keeps
+// everything out.
 func BenchmarkDeliverFiltered(b *testing.B) {
 	for _, c := range []struct {
 		name, expression string

@@ -11,8 +11,8 @@ import (
 	"github.com/omg-dds-go/dds/qos"
 )
 
-// A process that is started on a copy of the directory of another one that lives is told of both. Nothing is written to the copy, and when the
-// original has gone it may go on with it.
+// A process that is started on a copy of the directory of another one that lives is told of both. Nothing is written to
+// the copy, and when the original has gone it may go on with it.
 func TestCoreCopiedLogIsRefused(t *testing.T) {
 	d := onCore(t, Settings{})
 	original, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")

@@ -27,8 +27,8 @@ type core interface {
 	Outage() error
 }
 
-// slot is room for one message in this node's ring. It is a value, so that it costs no allocation, and fits the processor's registers;
-// exactly one of commit and abort is called.
+// slot is room for one message in this node's ring. It is a value, so that it costs no allocation, and fits the
+// processor's registers; exactly one of commit and abort is called.
 type slot struct {
 	node  derecho.Slot // if other is nil
 	other slotOwner    // the slot of another core than derecho's

@@ -129,7 +129,8 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 // newReader makes the untyped reader, not enabled yet.
 func newReader(op string, sub *Subscriber, t *topicEntity, q qos.DataReader) (*reader, error) {
 	if sub.p != t.p {
-		return nil, &Error{Op: op, Entity: what("reader", t.name), Code: ErrPreconditionNotMet, Detail: "the topic belongs to another participant than the subscriber"}
+		return nil, &Error{Op: op, Entity: what("reader", t.name), Code: ErrPreconditionNotMet,
+			Detail: "the topic belongs to another participant than the subscriber"}
 	}
 	r := &reader{sub: sub, topic: t}
 	r.setup()
@@ -331,8 +332,9 @@ func (r *DataReader[T]) samples(op string, opts []ReadOption, take bool) (*Sampl
 }
 
 // TakeLoan is Take without decoding: it lends the encoded samples until Close, and allocates nothing in the steady
-// state. See LoanedSamples for who may use it. To a RELIABLE reader with KEEP_ALL, whose pace writers keep anyway, large samples are lent where their writer put them
-// (Settings.LendBytes): close soon, since a writer whose ring is full waits for that, and so do all that share the subgroup with it.
+// state. See LoanedSamples for who may use it. To a RELIABLE reader with KEEP_ALL, whose pace writers keep anyway,
+// large samples are lent where their writer put them (Settings.LendBytes): close soon, since a writer whose ring is
+// full waits for that, and so do all that share the subgroup with it.
 func (r *DataReader[T]) TakeLoan(opts ...ReadOption) (LoanedSamples, error) {
 	return r.untyped().loan("TakeLoan", opts, true)
 }

@@ -280,13 +280,14 @@ func (t *topicEntity) announcement() *announcement {
 // WriteOption is an option of Write and of what else sends something.
 type WriteOption struct{ at time.Time }
 
-// At sets the source timestamp, which is otherwise the time of the call (DDS: write_w_timestamp); so it is for the zero time.Time. One
-// that does not fit 64 bits of nanoseconds since 1970, which go to the year 2262, is refused with ErrBadParameter.
+// At sets the source timestamp, which is otherwise the time of the call (DDS: write_w_timestamp); so it is for the zero
+// time.Time. One that does not fit 64 bits of nanoseconds since 1970, which go to the year 2262, is refused with
+// ErrBadParameter.
 func At(t time.Time) WriteOption { return WriteOption{at: t} }
 
 // Write sends a sample (DDS: write). It returns once the sample is on its way. RELIABLE waits for room up to
-// max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait. For a sample
-// larger than half the ring (Settings.RingBytes) the room is there when the ring has grown.
+// max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not
+// wait. For a sample larger than half the ring (Settings.RingBytes) the room is there when the ring has grown.
 // PERSISTENT fails with ErrOutOfResources while a process whose log failed, say because its disk is full, is in the
 // domain. While nothing can be sent (DomainParticipant.Err) Write fails at once, with ErrPreconditionNotMet.
 func (w *DataWriter[T]) Write(ctx context.Context, data *T, opts ...WriteOption) error {
@@ -404,7 +405,8 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 		return Loan{}, err
 	}
 	if maxBytes < cdr.HeaderSize {
-		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
+		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter,
+			Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
 	at, err := u.timestampOf(op, opts)
 	if err != nil {

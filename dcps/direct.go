@@ -10,12 +10,14 @@ import (
 	"github.com/omg-dds-go/dds/topic"
 )
 
-// Most writers ask for nothing that has to be looked at for each message: no place in an order of timestamps, or of a Publisher's
-// writers, no history that is owed, no log, no loss that has to be counted. Their messages take a short way, decided when the writer is
-// enabled, as long as nothing stands in the way of a message: the turn is free, the ring has room, no reader holds the writers, the message
-// need not wait for others. What is done is what writer.reserveWaiting and dispatch do then, in the same order.
+// Most writers ask for nothing that has to be looked at for each message: no place in an order of timestamps, or of a
+// Publisher's writers, no history that is owed, no log, no loss that has to be counted. Their messages take a short
+// way, decided when the writer is enabled, as long as nothing stands in the way of a message: the turn is free, the
+// ring has room, no reader holds the writers, the message need not wait for others. What is done is what
+// writer.reserveWaiting and dispatch do then, in the same order.
 
-// mayGoDirectly tells whether the QoS lets messages take the short way. Of what it depends on nothing changes once the writer is enabled.
+// mayGoDirectly tells whether the QoS lets messages take the short way. Of what it depends on nothing changes once the
+// writer is enabled.
 func (w *writer) mayGoDirectly() bool {
 	p := &w.pub.present
 	return w.path != topic.Logged && w.path != topic.Unordered && !w.resends && !w.bySource && !p.coherent && !p.ordered
@@ -77,7 +79,8 @@ func (w *writer) lendDirectly(room int, at int64) (l Loan, ok bool) {
 	return Loan{of: first, turn: turn, ring: s.Ring(), place: s.Place()}, true
 }
 
-// unhindered tells whether what was lent can be published directly: nothing has happened to the process, and nobody counts samples.
+// unhindered tells whether what was lent can be published directly: nothing has happened to the process, and nobody
+// counts samples.
 func (w *writer) unhindered(r *reservation) bool {
 	return r.direct && w.p.failure.Load() == nil && w.p.outage.Load() == nil && w.instances.Load() == nil && r.node == w.direct.Node()
 }
@@ -91,14 +94,15 @@ func (w *writer) publishDirectly(r *reservation, h *derecho.Header, size int) {
 	w.stability.sent()
 }
 
-// usualSize is the size that the latest samples of a writer had, if it was the same for all of them. Where it was, Write takes as much room for
-// the next one, and looks at a sample only to encode it.
+// usualSize is the size that the latest samples of a writer had, if it was the same for all of them. Where it was,
+// Write takes as much room for the next one, and looks at a sample only to encode it.
 //
-// The word is the size and in its low byte how many had it, up to usualAfter. Any goroutine that writes stores it; of two that do at once one
-// may be lost, as it is a guess anyway. While it does not change it is only read.
+// The word is the size and in its low byte how many had it, up to usualAfter. Any goroutine that writes stores it; of
+// two that do at once one may be lost, as it is a guess anyway. While it does not change it is only read.
 type usualSize struct{ word atomic.Uint64 }
 
-// usualAfter is so many that a sample which is larger, and is encoded twice and leaves as much of the ring empty, costs little by comparison.
+// usualAfter is so many that a sample which is larger, and is encoded twice and leaves as much of the ring empty, costs
+// little by comparison.
 const usualAfter = 64
 
 // get is the size to be expected; 0 if none is.
@@ -121,8 +125,8 @@ func (u *usualSize) note(size int) {
 	}
 }
 
-// writeAsUsual is write of a sample that has the usual size. If it reports false nothing was sent: the sample is larger, or there is more to do
-// than to send it.
+// writeAsUsual is write of a sample that has the usual size. If it reports false nothing was sent: the sample is
+// larger, or there is more to do than to send it.
 func (w *writer) writeAsUsual(op string, m cdr.Message, at int64) (done bool, err error) {
 	size := w.usual.get()
 	if size == 0 || w.instances.Load() != nil {

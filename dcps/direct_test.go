@@ -46,8 +46,8 @@ func TestWhoGoesDirectly(t *testing.T) {
 	}
 }
 
-// Who lends one at a time always lends the same lease, which keeps no ring mapped in between; who lends several at once gets others. All
-// count as out until they end.
+// Who lends one at a time always lends the same lease, which keeps no ring mapped in between; who lends several at once
+// gets others. All count as out until they end.
 func TestLeasesOfWhoGoesDirectly(t *testing.T) {
 	d := onCore(t, Settings{})
 	n := d.node(t)
@@ -82,8 +82,9 @@ func TestLeasesOfWhoGoesDirectly(t *testing.T) {
 	require.Equal(t, uint64(9), w.turn.number())
 }
 
-// Of a writer whose samples had one size for long enough the next one gets as much room unseen. It may be larger or smaller, or be none that can be
-// encoded: what is sent is the same as ever, in its order, and what a writer says is, too.
+// Of a writer whose samples had one size for long enough the next one gets as much room unseen. It may be larger or
+// smaller, or be none that can be encoded: what is sent is the same as ever, in its order, and what a writer says is,
+// too.
 func TestSamplesOfTheUsualSizeAndOthers(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))

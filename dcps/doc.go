@@ -25,15 +25,17 @@
 //
 // Inside, the state of an entity is a plain single-threaded value behind a lock that the core's polling goroutine never
 // waits for: it posts to an inbox and goes on; whoever holds the lock applies what was posted (entity.go). Matching,
-// histories and all else that follows the core's upcalls belong to the polling goroutine (hub.go): to the core's own, or
-// to one that waits in WaitSet.Wait and does its work meanwhile. Locks are taken in this order: entity.changing;
-// DomainParticipant.builtinMaking; DomainParticipant.listening; multiTopic.mu; joiner.mu; presenting.sets, and behind it the turns of writers by their ids;
-// accessState.mu; DomainParticipant.mu; that of a Publisher or Subscriber; an entity's, or with GROUP access those of several readers
-// by their ids; writerInstances.mu or batch.mu. Nothing is locked while leases.mu or WaitSet.mu is held.
+// histories and all else that follows the core's upcalls belong to the polling goroutine (hub.go): to the core's own,
+// or to one that waits in WaitSet.Wait and does its work meanwhile. Locks are taken in this order: entity.changing;
+// DomainParticipant.builtinMaking; DomainParticipant.listening; multiTopic.mu; joiner.mu; presenting.sets, and behind
+// it the turns of writers by their ids; accessState.mu; DomainParticipant.mu; that of a Publisher or Subscriber; an
+// entity's, or with GROUP access those of several readers by their ids; writerInstances.mu or batch.mu. Nothing is
+// locked while leases.mu or WaitSet.mu is held.
 //
-// Close of any entity may be called again, and while another goroutine is at it: all wait for the end and get one result. Who waits for something at the entity,
-// or for its being enabled, does so no longer: ErrAlreadyDeleted. In an outage Close waits for a moment only, and then fails with ErrTimeout: the entity is closed all the
-// same, and the others learn of it when they hear this process.
+// Close of any entity may be called again, and while another goroutine is at it: all wait for the end and get one
+// result. Who waits for something at the entity, or for its being enabled, does so no longer: ErrAlreadyDeleted. In an
+// outage Close waits for a moment only, and then fails with ErrTimeout: the entity is closed all the same, and the
+// others learn of it when they hear this process.
 //
 // # Samples and memory
 //

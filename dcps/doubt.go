@@ -30,8 +30,8 @@ func (d *doubt) sent(exclusions uint64) {
 	}
 }
 
-// tell reports whether there was something, samples that came to be in doubt say, of which nobody had been told when told was from. All who ask with
-// the same from get the same answer, so that of several that wait at once each is told.
+// tell reports whether there was something, samples that came to be in doubt say, of which nobody had been told when
+// told was from. All who ask with the same from get the same answer, so that of several that wait at once each is told.
 func (d *untold) tell(from uint64) bool {
 	raised := d.raised.Load()
 	if raised == from {

@@ -14,9 +14,9 @@ func notYet(entity, factory string) error {
 	return &Error{Op: "Enable", Entity: entity, Code: ErrPreconditionNotMet, Detail: "the " + factory + " is not enabled; enable it first"}
 }
 
-// Enable joins the domain, if the factory did not do so (DDS: enable), and enables all that was made by the participant, unless
-// its ENTITY_FACTORY says otherwise. Enabling an entity again has no effect, but that it goes on with what a call before failed to enable.
-// It gives up when the participant is closed meanwhile.
+// Enable joins the domain, if the factory did not do so (DDS: enable), and enables all that was made by the
+// participant, unless its ENTITY_FACTORY says otherwise. Enabling an entity again has no effect, but that it goes on
+// with what a call before failed to enable. It gives up when the participant is closed meanwhile.
 func (p *DomainParticipant) Enable(ctx context.Context) error {
 	const op = "Enable"
 	if p.absent() {

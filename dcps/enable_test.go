@@ -131,8 +131,8 @@ func TestDDS14_2_2_3_20_EntityFactory(t *testing.T) {
 	require.True(t, n.writer(t, writerQos()).Enabled())
 }
 
-// To enable what is enabled has no effect, on what it made neither: an entity that was made disabled by the ENTITY_FACTORY of the time
-// stays so until it is enabled itself.
+// To enable what is enabled has no effect, on what it made neither: an entity that was made disabled by the
+// ENTITY_FACTORY of the time stays so until it is enabled itself.
 func TestDDS14_2_2_2_1_1_7_EnableAgain(t *testing.T) {
 	d := onBus(t)
 	q := qos.DefaultDomainParticipant()
@@ -167,7 +167,8 @@ func TestDDS14_2_2_2_1_1_7_EnableAgain(t *testing.T) {
 	require.True(t, r.Enabled())
 }
 
-// What could not be enabled with the entity that made it is enabled by the next call, and nothing else is, nor what was closed meanwhile.
+// What could not be enabled with the entity that made it is enabled by the next call, and nothing else is, nor what was
+// closed meanwhile.
 func TestEnableGoesOn(t *testing.T) {
 	d := onBus(t)
 	mute := &hushedCore{mute: true}

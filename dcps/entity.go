@@ -162,7 +162,8 @@ func (e *entity) notEnabled(op string) error {
 	if e.p == nil {
 		return e.deleted(op)
 	}
-	return &Error{Op: op, Entity: e.what, Code: ErrNotEnabled, Detail: "call Enable first: ENTITY_FACTORY autoenable_created_entities of what made it is false"}
+	return &Error{Op: op, Entity: e.what, Code: ErrNotEnabled,
+		Detail: "call Enable first: ENTITY_FACTORY autoenable_created_entities of what made it is false"}
 }
 
 // deleted is the error of an operation on an entity that is closed, or does not exist.

@@ -109,8 +109,9 @@ func TestDDS14_2_2_4_3_1_NilListenerDoesNothing(t *testing.T) {
 	})
 }
 
-// The readers of the built-in topics tell their own listeners and the built-in Subscriber's, and not the participant's: the built-in
-// Subscriber has a nil listener at first, with all statuses in its mask. Of what is not in the mask of another one the participant's hears.
+// The readers of the built-in topics tell their own listeners and the built-in Subscriber's, and not the participant's:
+// the built-in Subscriber has a nil listener at first, with all statuses in its mask. Of what is not in the mask of
+// another one the participant's hears.
 //
 // Clauses: 2.2.5
 func TestDDS14_2_2_5_ListenersOfTheParticipantHearNoDiscovery(t *testing.T) {

@@ -53,8 +53,9 @@ func (g *group[E]) begin(p *DomainParticipant, what string, of Entity) {
 	g.state.status.of = of
 }
 
-// enable enables the group, under the lock that SetQos decides by what may change, and its members if all tells so, which is called with
-// that lock held. Of a group that is enabled it goes on with those that a call before could not enable, and with no others.
+// enable enables the group, under the lock that SetQos decides by what may change, and its members if all tells so,
+// which is called with that lock held. Of a group that is enabled it goes on with those that a call before could not
+// enable, and with no others.
 func (g *group[E]) enable(all func() bool, enable func(E) error) error {
 	g.state.changing.Lock()
 	defer g.state.changing.Unlock()

@@ -220,7 +220,8 @@ func (h *hub) replay(r *endpoint, c *channel) {
 			past[by.w] = m
 		}
 		if last := in.latest(); m != nil && last != nil {
-			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: by.ns, Flags: flagPast}, Epoch: last.message.Epoch, Seq: last.message.Seq},
+			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: by.ns, Flags: flagPast}, Epoch: last.message.Epoch,
+				Seq: last.message.Seq},
 				itemDispose, in.handle, at)
 		}
 	}
@@ -230,7 +231,8 @@ func (h *hub) replay(r *endpoint, c *channel) {
 			continue
 		}
 		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) {
-			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp, Flags: flagPast}, Epoch: last.message.Epoch, Seq: last.message.Seq},
+			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp, Flags: flagPast},
+				Epoch: last.message.Epoch, Seq: last.message.Seq},
 				itemUnregister, last.handle, at)
 		}
 	}

@@ -18,8 +18,8 @@ func (b *bus) awaits(t *testing.T, at *node, w *DataWriter[track], epoch uint32)
 	b.settle(t)
 }
 
-// What a TRANSIENT_LOCAL writer has sent while the history of its topic was on its way to its process is sent again, too, when that is
-// excluded before it has come: as much as the history would have kept.
+// What a TRANSIENT_LOCAL writer has sent while the history of its topic was on its way to its process is sent again,
+// too, when that is excluded before it has come: as much as the history would have kept.
 func TestExcludedWhileTheHistoryComes(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -101,7 +101,8 @@ func TestExcludedWhileTheHistoryComesOnceMore(t *testing.T) {
 	require.Equal(t, "2:3", values(t, newcomer, 1))
 }
 
-// Who waits for the history as of a later epoch, as who was to give that of an earlier one has failed, goes on with all that has come meanwhile if nobody has it.
+// Who waits for the history as of a later epoch, as who was to give that of an earlier one has failed, goes on with all
+// that has come meanwhile if nobody has it.
 func TestHistoryOfALaterEpoch(t *testing.T) {
 	for _, left := range []bool{true, false} {
 		t.Run(map[bool]string{true: "it comes", false: "nobody has it"}[left], func(t *testing.T) {

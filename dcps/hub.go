@@ -57,9 +57,11 @@ type endpoint struct {
 	peer    Peer
 	at      channelKey // of a writer: where its samples travel
 	path    topic.Path
-	keys    *topic.Keys            // of a writer: set once an endpoint of this process has a type that can read its samples
-	fresh   bool                   // of a writer: it has sent nothing yet
-	handed  uint64                 // of a writer: the latest number that this process was handed, of a message that PRESENTATION or the path adds something to
+	keys    *topic.Keys // of a writer: set once an endpoint of this process has a type that can read its samples
+	fresh   bool        // of a writer: it has sent nothing yet
+	// of a writer: the latest number that this process was handed, of a message that PRESENTATION or the path adds
+	// something to
+	handed  uint64
 	matches []match                // of a writer: the readers of this process that it serves
 	writer  *writer                // if it is a writer of this process
 	reader  *reader                // if it is a reader of this process
@@ -86,7 +88,8 @@ type channel struct {
 	// awaiting is true from AwaitState to ReadState; what arrives in between is put off for readers of the history.
 	awaiting bool
 	putOff   []putOff
-	// from is the epoch that the history begins with: what still comes of earlier ones is in it already. 0 if no state has come, and none will.
+	// from is the epoch that the history begins with: what still comes of earlier ones is in it already. 0 if no state
+	// has come, and none will.
 	from uint32
 }
 
@@ -160,7 +163,8 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 
 // misannounced is the problem with what a peer announced.
 func (h *hub) misannounced(key endpointKey, err error) error {
-	return &Error{Op: "discovery", Entity: fmt.Sprintf("writer or reader %d of %s", key.id, h.view.member(key.node)), Code: ErrPreconditionNotMet, Err: err,
+	return &Error{Op: "discovery", Entity: fmt.Sprintf("writer or reader %d of %s", key.id, h.view.member(key.node)),
+		Code: ErrPreconditionNotMet, Err: err,
 		Detail: "its announcement can not be used, so it is matched with nothing here: is that process of another version?"}
 }
 
@@ -262,7 +266,8 @@ func newSource(w *endpoint) *source {
 	}
 }
 
-// knows tells whether a reader that is matched with a writer now gets all that it sends, from its first message on. All processes agree.
+// knows tells whether a reader that is matched with a writer now gets all that it sends, from its first message on. All
+// processes agree.
 func (w *endpoint) knows() bool { return w.fresh && w.key.node.Incarnation() == 1 }
 
 // owesMark tells whether a reader has to learn where its stream of a writer begins.
@@ -389,7 +394,8 @@ func (h *hub) readerGone(w, r *endpoint) {
 // matched computes again what consider found: it depends on the announcements, and on what this process ignores, only.
 func (h *hub) matched(w, r *endpoint) bool { return h.relate(w, r).matched }
 
-// dropChannels forgets the history of a topic once no endpoint of this process is a replica of it. Of one that is being announced, and was not told of yet, the history of what is logged is kept for it.
+// dropChannels forgets the history of a topic once no endpoint of this process is a replica of it. Of one that is being
+// announced, and was not told of yet, the history of what is logged is kept for it.
 func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 	if peers := h.topics[name]; peers != nil {
 		for _, w := range peers.writers {

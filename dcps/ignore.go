@@ -72,7 +72,8 @@ func (p *DomainParticipant) ignore(op, what string, h InstanceHandle, known func
 	case p.ignoresHandle(h):
 		return nil
 	case !found:
-		return &Error{Op: op, Entity: "participant", Code: ErrBadParameter, Detail: "no " + what + " of another participant has the handle " + h.String()}
+		return &Error{Op: op, Entity: "participant", Code: ErrBadParameter,
+			Detail: "no " + what + " of another participant has the handle " + h.String()}
 	}
 	p.mu.Lock()
 	set := ignoreSet{}

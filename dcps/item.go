@@ -77,7 +77,8 @@ const (
 // are shared by the cache and the collections that were handed out; refs counts them, under the entity's lock. While a collection
 // has it, buf does not change.
 //
-// There is one for each sample that a reader keeps: what an item of a rare kind needs is behind a pointer, or in what it has no other use for.
+// There is one for each sample that a reader keeps: what an item of a rare kind needs is behind a pointer, or in what
+// it has no other use for.
 type item struct {
 	next   *item // inbox, queue of parked items, or list of free items: never two at once
 	kind   itemKind
@@ -119,7 +120,8 @@ type item struct {
 	set   *[]*item // of itemSet
 	order uint64   // place in the order in which a Subscriber sees what its readers got, for GROUP access; or the cut of an itemSet
 
-	// Of itemPool, in the first item of a chain: those in it and below, and the bytes of their buffers. Both are bounded; see flush.
+	// Of itemPool, in the first item of a chain: those in it and below, and the bytes of their buffers. Both are
+	// bounded; see flush.
 	count, bytes int32
 }
 

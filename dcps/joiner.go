@@ -10,12 +10,12 @@ import (
 	"github.com/omg-dds-go/dds/qos"
 )
 
-// joiner makes the samples of a reader of a MultiTopic. It has a reader of its own for each topic, a part, which is announced and
-// matched like any other and does what QoS asks for; takes what comes there, and posts the rows that change by it. The reader itself,
-// the whole, is not announced.
+// joiner makes the samples of a reader of a MultiTopic. It has a reader of its own for each topic, a part, which is
+// announced and matched like any other and does what QoS asks for; takes what comes there, and posts the rows that
+// change by it. The reader itself, the whole, is not announced.
 //
-// A goroutine of its own does that when a part has data; who reads the whole does it first, too, so that what has been delivered is
-// seen. It stops while the whole is full: then the parts fill, and hold their writers as QoS says.
+// A goroutine of its own does that when a part has data; who reads the whole does it first, too, so that what has been
+// delivered is seen. It stops while the whole is full: then the parts fill, and hold their writers as QoS says.
 type joiner struct {
 	whole *reader
 	multi *multiTopic
@@ -40,7 +40,8 @@ type instanceLifetime struct{ disposed, noWriters int32 }
 // newJoinedReader makes the untyped reader of a MultiTopic, not enabled yet.
 func newJoinedReader(op string, sub *Subscriber, m *multiTopic, q qos.DataReader) (*reader, error) {
 	if sub.p != m.p {
-		return nil, &Error{Op: op, Entity: what("reader", m.name), Code: ErrPreconditionNotMet, Detail: "the multitopic belongs to another participant than the subscriber"}
+		return nil, &Error{Op: op, Entity: what("reader", m.name), Code: ErrPreconditionNotMet,
+			Detail: "the multitopic belongs to another participant than the subscriber"}
 	}
 	r := &reader{sub: sub, topic: m.of}
 	j := &joiner{

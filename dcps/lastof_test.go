@@ -9,8 +9,8 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// The last message up to an epoch, against a twin that keeps all messages in a list: in one segment and in several, for epochs before the
-// first, between two, and after the last.
+// The last message up to an epoch, against a twin that keeps all messages in a list: in one segment and in several, for
+// epochs before the first, between two, and after the last.
 func TestLastOf(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log, _, err := storage.Open(t.TempDir(), storage.Options{SegmentBytes: rapid.SampledFrom([]int64{8 << 10, 1 << 20}).Draw(rt, "segment")})

@@ -7,8 +7,8 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// leftOut is what a PERSISTENT writer knows of samples that are not in the history of its topic: nobody had that when they were sent, and it went on from logs that
-// came back. The polling goroutine raises upTo, and after that raised.
+// leftOut is what a PERSISTENT writer knows of samples that are not in the history of its topic: nobody had that when
+// they were sent, and it went on from logs that came back. The polling goroutine raises upTo, and after that raised.
 type leftOut struct {
 	upTo atomic.Uint64 // none with a higher number
 	untold

@@ -8,9 +8,9 @@ import (
 	"github.com/omg-dds-go/dds/qos"
 )
 
-// lending is how a reader has samples without a copy: they stay in the ring of their writer, which can not be used again from there
-// on. So nobody may keep them for long: those in the cache are copied when a writer is short of room, and those that are handed out
-// are copied unless the writers keep the reader's pace anyway. See docs/adr/0018.
+// lending is how a reader has samples without a copy: they stay in the ring of their writer, which can not be used
+// again from there on. So nobody may keep them for long: those in the cache are copied when a writer is short of room,
+// and those that are handed out are copied unless the writers keep the reader's pace anyway. See docs/adr/0018.
 type lending struct {
 	from int  // least bytes; 0: never
 	pins bool // also what is handed out by loan

@@ -160,7 +160,8 @@ func awaitData(t *testing.T, r *DataReader[track]) {
 	require.NoError(t, r.await(patiently(t), "awaitData", func() bool { return r.cache.unread > 0 }))
 }
 
-// What somebody reads by loan stays where it is, also when it has left the cache meanwhile and a writer wants the room, or the reader is closed.
+// What somebody reads by loan stays where it is, also when it has left the cache meanwhile and a writer wants the room,
+// or the reader is closed.
 //
 // Clauses: 2.2.2.5.3.20
 func TestReadLoanOutlivesItsEntry(t *testing.T) {

@@ -127,9 +127,9 @@ func choose[E any, S any, A any](entity E, own func(E, S), asAny A, parents ...f
 	return nil
 }
 
-// SetListener sets what hears of the reader's statuses in mask (DDS: set_listener). Nil takes a listener away, and is one that does
-// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either, and stay changed (§2.2.4.2.1). With
-// nil and 0 all goes to the parents.
+// SetListener sets what hears of the reader's statuses in mask (DDS: set_listener). Nil takes a listener away, and is
+// one that does nothing: the statuses in mask are told to nobody, not to the listeners of the parents either, and stay
+// changed (§2.2.4.2.1). With nil and 0 all goes to the parents.
 func (r *DataReader[T]) SetListener(l *DataReaderListener[T], mask StatusMask) error {
 	if u := r.untyped(); u == noReader {
 		return u.deleted("SetListener")
@@ -271,8 +271,8 @@ func (r *reader) callListener() {
 	}
 }
 
-// hears gives who is told of a status among those that were due; false if nobody is any more: a callback before may have closed the
-// reader, looked at the status, or changed the listener. Who asks for DATA_AVAILABLE has looked at it.
+// hears gives who is told of a status among those that were due; false if nobody is any more: a callback before may
+// have closed the reader, looked at the status, or changed the listener. Who asks for DATA_AVAILABLE has looked at it.
 func (r *reader) hears(due, bit StatusMask, notified bool) (c readerCallbacks, ok bool) {
 	if due&bit == 0 {
 		return c, false
@@ -296,9 +296,9 @@ type writerCallbacks struct {
 	stable         func(StableStatus)
 }
 
-// SetListener sets what hears of the writer's statuses in mask (DDS: set_listener). Nil takes a listener away, and is one that does
-// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either, and stay changed (§2.2.4.2.1). With
-// nil and 0 all goes to the parents.
+// SetListener sets what hears of the writer's statuses in mask (DDS: set_listener). Nil takes a listener away, and is
+// one that does nothing: the statuses in mask are told to nobody, not to the listeners of the parents either, and stay
+// changed (§2.2.4.2.1). With nil and 0 all goes to the parents.
 func (w *DataWriter[T]) SetListener(l *DataWriterListener[T], mask StatusMask) error {
 	if u := w.untyped(); u == noWriter {
 		return u.deleted("SetListener")

@@ -191,8 +191,8 @@ func TestListenerClosesItsEntity(t *testing.T) {
 	require.NoError(t, n.p.SetQos(qos.DefaultDomainParticipant()))
 }
 
-// What a callback does counts at once: of what changed together with what it is told of, a listener that it takes away, or that of a reader that
-// it closes, hears no more.
+// What a callback does counts at once: of what changed together with what it is told of, a listener that it takes away,
+// or that of a reader that it closes, hears no more.
 func TestListenerEndsInACallback(t *testing.T) {
 	for name, end := range map[string]func(*DataReader[track]) error{
 		"closed":     (*DataReader[track]).Close,

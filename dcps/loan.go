@@ -60,8 +60,8 @@ func (l *Loan) room() []byte {
 	return nil
 }
 
-// At sets the source timestamp, which is otherwise what DataWriter.Loan gave the sample: the time of that call, or what At among its
-// options said. So it is for the zero time.Time. See the option At for what is refused.
+// At sets the source timestamp, which is otherwise what DataWriter.Loan gave the sample: the time of that call, or what
+// At among its options said. So it is for the zero time.Time. See the option At for what is refused.
 func (l *Loan) At(t time.Time) error {
 	const op = "At"
 	if l == nil || l.of == nil {
@@ -109,7 +109,8 @@ func (l *Loan) Publish(n int) error {
 		}
 	}
 	if err == nil && w.bySource && at != r.at {
-		err = &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
+		err = &Error{Op: op, Entity: w.what, Code: ErrBadParameter,
+			Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
 	}
 	if err != nil {
 		w.waste(r)
@@ -180,14 +181,16 @@ type lease struct {
 	asked bool        // At among the options of DataWriter.Loan gave r its timestamp
 	// turn modulo leaseStates is the state. Who makes it leaseEnded, by compare-and-swap, has the reservation: one of the
 	// copies of the loan, or Close. A copy makes it leaseFree when it has done with r.
-	// It is made leaseFree, and that of leases.first leaseLent, by a store that does not wait to be seen (package release): what went before is seen by
-	// who finds it so, and no load that follows depends on it but the one of closed, before which who lends first leaves the writer's turn.
+	// It is made leaseFree, and that of leases.first leaseLent, by a store that does not wait to be seen (package
+	// release): what went before is seen by who finds it so, and no load that follows depends on it but the one of
+	// closed, before which who lends first leaves the writer's turn.
 	turn atomic.Uint64
 	// own is the room of a loan that has none in a ring. Who lends stores it before it makes turn leaseLent, done takes it away.
 	own atomic.Pointer[[]byte]
 
-	// What Loan.At said: of the loan with the turn stamped the source timestamp, in ns. Both are stored with stamping held, at first, while that loan is
-	// lent; so that what is found with the turn of a loan that one has ended is what At said of it, and no later than that.
+	// What Loan.At said: of the loan with the turn stamped the source timestamp, in ns. Both are stored with stamping
+	// held, at first, while that loan is lent; so that what is found with the turn of a loan that one has ended is what
+	// At said of it, and no later than that.
 	stamping sync.Mutex
 	at       atomic.Int64
 	stamped  atomic.Uint64
@@ -231,8 +234,8 @@ func (l *lease) take(turn uint64) bool { return l.turn.CompareAndSwap(turn, turn
 
 // leases are those of a writer. They are at most as many as there were loans at once, and one.
 //
-// A writer that goes directly and lends one at a time uses first and takes no lock. Words and their writers (all atomics are sequentially
-// consistent):
+// A writer that goes directly and lends one at a time uses first and takes no lock. Words and their writers (all
+// atomics are sequentially consistent):
 //
 //	first   its turn is made leaseLent by who has the writer's turn, if it is leaseFree
 //	closed  set by close, before it looks at the turns. Who lends makes its turn leaseLent and looks at closed after that: so either

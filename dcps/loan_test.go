@@ -189,7 +189,8 @@ func TestTimestampByACopyOfALoan(t *testing.T) {
 	})
 }
 
-// A Loan is handed about in registers. Of five words, or five fields, the compiler makes copies in memory, at both ends of each call.
+// A Loan is handed about in registers. Of five words, or five fields, the compiler makes copies in memory, at both ends
+// of each call.
 func TestLoanFitsRegisters(t *testing.T) {
 	of := reflect.TypeFor[Loan]()
 	require.LessOrEqual(t, of.NumField(), 4)

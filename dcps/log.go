@@ -24,13 +24,13 @@ import (
 // logSet is a participant's logs on disk, one for each subgroup that carries PERSISTENT topics of this process. A
 // process without a PERSISTENT writer or reader stores nothing, even where it receives what others store.
 //
-// Beside each log is a file of its epochs (logepochs.go) and one of the writers that appear in it, with what they announced: a process that starts again
-// knows by it which readers are entitled to their samples.
+// Beside each log is a file of its epochs (logepochs.go) and one of the writers that appear in it, with what they
+// announced: a process that starts again knows by it which readers are entitled to their samples.
 type logSet struct {
 	p         *DomainParticipant
 	announced sync.Map // endpointKey -> []byte; stored by the polling goroutine
-	// renewed is how often a writer has announced itself anew. It rises behind announced, and is loaded before that: who looks at what was announced as of a number
-	// finds all that was until then.
+	// renewed is how often a writer has announced itself anew. It rises behind announced, and is loaded before that:
+	// who looks at what was announced as of a number finds all that was until then.
 	renewed   atomic.Uint64
 	recovered sync.Map // channelKey -> *store: what was found on disk and no reader has seen yet
 
@@ -42,8 +42,8 @@ type logSet struct {
 	beginning map[string]*beginning // of topics
 }
 
-// beginning is a topic whose log is being opened, and its history recovered. A disk may not answer to that: it is done on a goroutine of its own, and whoever asks for it later
-// waits for the same.
+// beginning is a topic whose log is being opened, and its history recovered. A disk may not answer to that: it is done
+// on a goroutine of its own, and whoever asks for it later waits for the same.
 type beginning struct {
 	done chan struct{} // closed when it was
 	err  error
@@ -56,9 +56,9 @@ func (s *logSet) init(p *DomainParticipant) {
 	s.beginning = make(map[string]*beginning)
 }
 
-// open gives the core the log of a subgroup (derecho.Config.OpenLog), which closes it. It takes messages from the start, and stores them
-// from the moment begin finds it a place. A process that joins again after the domain went on without it gets its log
-// anew, which is another one.
+// open gives the core the log of a subgroup (derecho.Config.OpenLog), which closes it. It takes messages from the
+// start, and stores them from the moment begin finds it a place. A process that joins again after the domain went on
+// without it gets its log anew, which is another one.
 func (s *logSet) open(sg derecho.SubgroupID) (derecho.Log, error) {
 	for {
 		l := s.free(sg)
@@ -106,7 +106,8 @@ func (s *logSet) next(before *groupLog) *groupLog {
 	return s.byID[before.sg]
 }
 
-// start gives the log of a subgroup its place on disk: the one that the core has, or, if that has closed it, the one that it gets next.
+// start gives the log of a subgroup its place on disk: the one that the core has, or, if that has closed it, the one
+// that it gets next.
 func (s *logSet) start(sg derecho.SubgroupID, dir string) error {
 	l := s.log(sg)
 	for {
@@ -123,14 +124,16 @@ func (s *logSet) start(sg derecho.SubgroupID, dir string) error {
 	}
 }
 
-// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits for a disk no longer than operationTimeout, and not while
-// the participant is closed.
+// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits for a
+// disk no longer than operationTimeout, and not while the participant is closed.
 func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	fail := func(err error) error {
-		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the log that DURABILITY PERSISTENT needs can not be used", Err: err}
+		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet,
+			Detail: "the log that DURABILITY PERSISTENT needs can not be used", Err: err}
 	}
 	if s.p.settings.Dir == "" {
-		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "DURABILITY PERSISTENT needs a place for its log: set Settings.Dir or DDS_DIR to a directory"}
+		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet,
+			Detail: "DURABILITY PERSISTENT needs a place for its log: set Settings.Dir or DDS_DIR to a directory"}
 	}
 	b := s.beginOf(t)
 	late := time.NewTimer(operationTimeout)
@@ -149,8 +152,9 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	}
 }
 
-// beginAgain is begin for what is about to be announced: it may have been made long ago, and all that kept the topic then have left since. What keeps the topic in memory only needs it, too, if
-// the log is open, for the sake of another topic or of what was there before: it is announced with what the log holds, so that this is what it has to have.
+// beginAgain is begin for what is about to be announced: it may have been made long ago, and all that kept the topic
+// then have left since. What keeps the topic in memory only needs it, too, if the log is open, for the sake of another
+// topic or of what was there before: it is announced with what the log holds, so that this is what it has to have.
 func (s *logSet) beginAgain(op, entity string, t *topicEntity, persistent, keeps bool) error {
 	if persistent || keeps && s.log(derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))).disk.Load() != nil {
 		return s.begin(op, entity, t)
@@ -211,8 +215,8 @@ func (s *logSet) forget(name string) {
 	delete(s.topics, name)
 }
 
-// close closes the logs that the core does not have. One that is being opened is closed by who opens it. A disk that does not answer is not waited for any
-// longer than other things: its files are closed when it does.
+// close closes the logs that the core does not have. One that is being opened is closed by who opens it. A disk that
+// does not answer is not waited for any longer than other things: its files are closed when it does.
 func (s *logSet) close() error {
 	s.mu.Lock()
 	all := slices.DeleteFunc(slices.Collect(maps.Values(s.byID)), func(l *groupLog) bool { return !l.give() })
@@ -228,12 +232,14 @@ func (s *logSet) close() error {
 		select {
 		case err := <-closed:
 			if err != nil {
-				err = failure("Close", "participant", "what was acknowledged is in its logs, and they are not closed in order: see to the disk of "+s.p.settings.Dir, err)
+				err = failure("Close", "participant",
+					"what was acknowledged is in its logs, and they are not closed in order: see to the disk of "+s.p.settings.Dir, err)
 			}
 			errs = append(errs, err)
 		case <-late.C:
 			return errors.Join(append(errs, &Error{Op: "Close", Entity: "participant", Code: ErrTimeout,
-				Detail: fmt.Sprintf("the disk of %s has not answered for %v: logs there are closed when it does", s.p.settings.Dir, operationTimeout)})...)
+				Detail: fmt.Sprintf("the disk of %s has not answered for %v: logs there are closed when it does",
+					s.p.settings.Dir, operationTimeout)})...)
 		}
 	}
 	return errors.Join(errs...)
@@ -404,7 +410,8 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 		}
 	}
 	if err == nil {
-		// The files beside the log may be new, or new in the place of others (slim). Their names are to last as long as what is told to be in them.
+		// The files beside the log may be new, or new in the place of others (slim). Their names are to last as long as
+		// what is told to be in them.
 		err = syncDir(filepath.Dir(dir))
 	}
 	if err == nil {
@@ -578,8 +585,9 @@ func (g *groupLog) Close() error {
 }
 
 // The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum
-// is CRC-32C of all else in the entry. A torn entry at the end is cut off. The announcement is empty of a writer whose announcement nobody could read; of several entries of a writer
-// the last counts: there is another one if it has announced another QoS, before the first message since.
+// is CRC-32C of all else in the entry. A torn entry at the end is cut off. The announcement is empty of a writer whose
+// announcement nobody could read; of several entries of a writer the last counts: there is another one if it has
+// announced another QoS, before the first message since.
 const writerEntrySize = 8 + 4 + 4 + 4
 
 func writersFile(dir string) string { return dir + ".writers" }
@@ -612,8 +620,9 @@ func readWriters(path string) (found map[endpointKey][]byte, whole int64, err er
 	})
 }
 
-// checkWriters looks whether it is but torn what a file of writers lacks at its end, or all of it. An entry is on disk before the first message of its writer: if there are messages of one
-// that no entry names, the file was damaged or lost, and nobody could be given these.
+// checkWriters looks whether it is but torn what a file of writers lacks at its end, or all of it. An entry is on disk
+// before the first message of its writer: if there are messages of one that no entry names, the file was damaged or
+// lost, and nobody could be given these.
 func checkWriters(log *storage.Log, path string, past map[endpointKey][]byte, whole int64) error {
 	info, err := os.Stat(path)
 	switch {
@@ -628,7 +637,8 @@ func checkWriters(log *storage.Log, path string, past map[endpointKey][]byte, wh
 		}
 		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
 		if _, named := past[key]; !named {
-			return &storage.CorruptError{Path: path, Offset: whole, Reason: fmt.Sprintf("the entry of writer %d of node %v is damaged or missing, and the log has messages of it, the first is %v", key.id, key.node, r.Version)}
+			return &storage.CorruptError{Path: path, Offset: whole,
+				Reason: fmt.Sprintf("the entry of writer %d of node %v is damaged or missing, and the log has messages of it, the first is %v", key.id, key.node, r.Version)}
 		}
 	}
 	return nil
@@ -714,8 +724,8 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store,
 	return s, nil
 }
 
-// pastWriter makes a writer of an earlier run known by what it announced; nil if that is lost, or if it had a type that the topic's can
-// not read.
+// pastWriter makes a writer of an earlier run known by what it announced; nil if that is lost, or if it had a type that
+// the topic's can not read.
 func pastWriter(key endpointKey, info []byte, local *localType, types *typeMatcher) *endpoint {
 	ann, err := decodeAnnouncement(info)
 	if err != nil || !ann.writes {

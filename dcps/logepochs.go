@@ -27,8 +27,8 @@ import (
 //
 //	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [opened(u32)...] [past(u32) (log(u64) opened(u32))...] [length(u32) state]
 //
-// with how often each of the logs had been opened if flagOpenings, the same of logs that had the channel before if flagEarlier, and the state if flagLoaded, or nothing in
-// its place if flagSuperseded (logstates.go).
+// with how often each of the logs had been opened if flagOpenings, the same of logs that had the channel before if
+// flagEarlier, and the state if flagLoaded, or nothing in its place if flagSuperseded (logstates.go).
 const (
 	entryLog   = 1 // body: the log's identity, u64
 	entryBegin = 2 // an epoch begins, with all channels; body: the logs that belong to it, u64 each. Not written any more
@@ -61,9 +61,10 @@ type epochEntry struct {
 	body  []byte
 }
 
-// openEpochs opens the file, and makes it if there is none. last is the last message that the log has. A beginning that came behind a later
-// one is cut off, with all that follow: the disk has lost what it had called durable, and the log is one that ends there. But how often
-// it was opened is not forgotten, unless the process dies before open has written it again.
+// openEpochs opens the file, and makes it if there is none. last is the last message that the log has. A beginning that
+// came behind a later one is cut off, with all that follow: the disk has lost what it had called durable, and the log
+// is one that ends there. But how often it was opened is not forgotten, unless the process dies before open has written
+// it again.
 func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	entries, whole, err := readEpochs(path)
 	if err != nil {
@@ -71,7 +72,8 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	}
 	e := &epochFile{}
 	if _, err := os.Stat(path); err == nil && len(entries) == 0 && last != (storage.Version{}) {
-		return nil, &storage.CorruptError{Path: path, Reason: fmt.Sprintf("the entry that names the log is damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
+		return nil, &storage.CorruptError{Path: path,
+			Reason: fmt.Sprintf("the entry that names the log is damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
 	}
 	if k := slices.IndexFunc(entries, func(x epochEntry) bool { return x.kind == entryAfter && x.after().Compare(last) > 0 }); k >= 0 {
 		for _, x := range entries[k:] {
@@ -267,7 +269,8 @@ func (x *epochEntry) startWithout() (s *derecho.EpochStart, superseded []derecho
 // put appends entries, all of which are durable when it returns. Until then a crash may leave any part of them.
 func (e *epochFile) put(entries ...epochEntry) error { return e.putSlowly(nil, entries...) }
 
-// putPiece is how much of a large state is written and synced at a time: who watches the disk is to see it get on, be it as slow as half a megabyte a second.
+// putPiece is how much of a large state is written and synced at a time: who watches the disk is to see it get on, be
+// it as slow as half a megabyte a second.
 const putPiece = 16 << 20
 
 // putSlowly is put, and calls moves, if there is one, each time that another piece is on disk.

@@ -21,8 +21,8 @@ type failedLog struct {
 
 // LogFailed notes that a member does not log a subgroup any more: from now on the writers of PERSISTENT topics on it
 // fail, at every process that has heard of it, until that member has left. Err tells of it too. A node without
-// endpoints has left already, or is about to: it holds nobody up. What is left out of this process, as its log is refused, concerns nobody else (refuse);
-// each of that is announced when it is not any more, or was closed.
+// endpoints has left already, or is about to: it holds nobody up. What is left out of this process, as its log is
+// refused, concerns nobody else (refuse); each of that is announced when it is not any more, or was closed.
 func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	var e *derecho.LogError
 	switch is := errors.As(err, &e); {

@@ -35,7 +35,8 @@ func TestCoreReaderEnabledAfterTheLastWasClosed(t *testing.T) {
 	require.NoError(t, b.p.Close())
 }
 
-// A process keeps a topic in memory only, and has the log of it open: it is announced with what that holds, and others are to get this from it. They got nothing, and had that in their logs.
+// A process keeps a topic in memory only, and has the log of it open: it is announced with what that holds, and others
+// are to get this from it. They got nothing, and had that in their logs.
 func TestCoreReaderInMemoryBesideALog(t *testing.T) {
 	d := onCore(t, Settings{})
 	start := func() *node {

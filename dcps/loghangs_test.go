@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The disk of a log does not answer while the log is opened: the participant can be closed all the same, and the log is closed when it is there.
+// The disk of a log does not answer while the log is opened: the participant can be closed all the same, and the log is
+// closed when it is there.
 func TestCloseWhileALogIsOpened(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
@@ -77,7 +78,8 @@ func TestLogOfEachIncarnation(t *testing.T) {
 	require.NoError(t, after.Close())
 }
 
-// A process that kept a stored topic in memory, and was excluded, makes its first PERSISTENT writer before it has joined again: that has a log, which is the next incarnation's.
+// A process that kept a stored topic in memory, and was excluded, makes its first PERSISTENT writer before it has
+// joined again: that has a log, which is the next incarnation's.
 func TestLogBeginsBetweenIncarnations(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))

@@ -10,8 +10,9 @@ import (
 	"github.com/omg-dds-go/dds/qos"
 )
 
-// A process keeps a stored topic in memory, for a TRANSIENT_LOCAL reader, and then gets a PERSISTENT one: its log, which begins then, has what came before, too.
-// When all have gone, and its directory is the only one that is left of the two, nothing is missing.
+// A process keeps a stored topic in memory, for a TRANSIENT_LOCAL reader, and then gets a PERSISTENT one: its log,
+// which begins then, has what came before, too. When all have gone, and its directory is the only one that is left of
+// the two, nothing is missing.
 func TestCoreLogThatBeginsLateHasWhatCameBefore(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
@@ -50,7 +51,8 @@ func TestCoreLogThatBeginsLateHasWhatCameBefore(t *testing.T) {
 	require.NoError(t, again.p.Close())
 }
 
-// A process that stores nothing waits with a TRANSIENT_LOCAL reader when the one with the log comes back: what the log holds is not given up for the nothing that the other has.
+// A process that stores nothing waits with a TRANSIENT_LOCAL reader when the one with the log comes back: what the log
+// holds is not given up for the nothing that the other has.
 func TestCoreLogComesBackToReadersWithoutLogs(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
@@ -80,8 +82,9 @@ func TestCoreLogComesBackToReadersWithoutLogs(t *testing.T) {
 	require.NoError(t, b.p.Close())
 }
 
-// b keeps the topic in memory, and has an older run's log of it. Between the reading of its disk for a PERSISTENT reader and the announcement of that a reader
-// elsewhere gets the state of b: what was read from the disk is still there.
+// b keeps the topic in memory, and has an older run's log of it. Between the reading of its disk for a PERSISTENT
+// reader and the announcement of that a reader elsewhere gets the state of b: what was read from the disk is still
+// there.
 func TestCoreStateThatIsGivenWhileALogBegins(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()

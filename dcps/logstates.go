@@ -12,13 +12,15 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// A process that joins again is given what others have stored of a topic, all of it, and records that with the beginning of the epoch (logepochs.go). It supersedes what
-// the log had of that topic, the state before among it, whose bytes nobody will read again. They go when the file is opened, once they are most of it.
+// A process that joins again is given what others have stored of a topic, all of it, and records that with the
+// beginning of the epoch (logepochs.go). It supersedes what the log had of that topic, the state before among it, whose
+// bytes nobody will read again. They go when the file is opened, once they are most of it.
 
 // worthwhile is how many bytes of superseded states a file of epochs may have for the sake of not being written anew.
 const worthwhile = 64 << 10
 
-// dropSuperseded leaves out what later states supersede. All else stays, that a state came among it: indexOf and stateOf of what it returns are those of entries.
+// dropSuperseded leaves out what later states supersede. All else stays, that a state came among it: indexOf and
+// stateOf of what it returns are those of entries.
 func dropSuperseded(entries []epochEntry) (kept []epochEntry, dropped int) {
 	kept = make([]epochEntry, len(entries))
 	later := map[derecho.ChannelID]bool{} // channels of which a later entry has a state
@@ -47,8 +49,8 @@ func dropSuperseded(entries []epochEntry) (kept []epochEntry, dropped int) {
 	return kept, dropped
 }
 
-// checkStates: no channel goes on with a state that is left out. It does if its disk has lost the one that took its place, and had called that durable; with the messages before that the beginning is
-// cut off that had it (openEpochs).
+// checkStates: no channel goes on with a state that is left out. It does if its disk has lost the one that took its
+// place, and had called that durable; with the messages before that the beginning is cut off that had it (openEpochs).
 func checkStates(path string, entries []epochEntry) error {
 	lacks := map[derecho.ChannelID]uint32{}
 	for _, x := range entries {
@@ -71,8 +73,9 @@ func checkStates(path string, entries []epochEntry) error {
 	return nil
 }
 
-// slim writes a file of epochs anew without the states that are superseded, if it is worthwhile. The new one takes the place of the old one when it is on disk, so after a crash there is the one or the
-// other, and both say the same. Nor does it matter if there is no room for it.
+// slim writes a file of epochs anew without the states that are superseded, if it is worthwhile. The new one takes the
+// place of the old one when it is on disk, so after a crash there is the one or the other, and both say the same. Nor
+// does it matter if there is no room for it.
 func slim(path string, entries []epochEntry, whole int64) ([]epochEntry, int64) {
 	next := path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {

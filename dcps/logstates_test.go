@@ -13,7 +13,8 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// rejoinings writes what n rejoinings leave in a file of epochs: each a message, and the states of two channels. A third one has its state from the beginning on.
+// rejoinings writes what n rejoinings leave in a file of epochs: each a message, and the states of two channels. A
+// third one has its state from the beginning on.
 func rejoinings(t *testing.T, path string, n, size int) *derecho.LogIndex {
 	t.Helper()
 	e, err := openEpochs(path, storage.Version{})

@@ -7,12 +7,13 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// checkTail looks at what follows the last whole entry of a file beside a log. What a crash has torn is the end of the file: it was told to
-// nobody, and is cut off. If a whole entry follows, the file was damaged later. size is that of the whole entry with which
-// its argument begins, or 0.
+// checkTail looks at what follows the last whole entry of a file beside a log. What a crash has torn is the end of the
+// file: it was told to nobody, and is cut off. If a whole entry follows, the file was damaged later. size is that of
+// the whole entry with which its argument begins, or 0.
 //
-// What is torn may be a state of hundreds of megabytes, and each of its bytes may look like the front of an entry that is nearly as long. So the checksums of these
-// are not computed over all that they cover: tailSums finds each in the same short time.
+// What is torn may be a state of hundreds of megabytes, and each of its bytes may look like the front of an entry that
+// is nearly as long. So the checksums of these are not computed over all that they cover: tailSums finds each in the
+// same short time.
 func checkTail(path string, at int64, rest []byte, size func([]byte, checksum) int) error {
 	if len(rest) == 0 {
 		return nil
@@ -20,13 +21,15 @@ func checkTail(path string, at int64, rest []byte, size func([]byte, checksum) i
 	sums := newTailSums(rest)
 	for i := 1; i < len(rest); i++ {
 		if size(rest[i:], sums.of) > 0 {
-			return &storage.CorruptError{Path: path, Offset: at, Reason: fmt.Sprintf("an entry is damaged, and another one follows at offset %d", at+int64(i))}
+			return &storage.CorruptError{Path: path, Offset: at,
+				Reason: fmt.Sprintf("an entry is damaged, and another one follows at offset %d", at+int64(i))}
 		}
 	}
 	return nil
 }
 
-// checksum is that of an entry with which b begins: of its first bytes, as many as head says, and of those behind the four of the checksum, as many as size says.
+// checksum is that of an entry with which b begins: of its first bytes, as many as head says, and of those behind the
+// four of the checksum, as many as size says.
 type checksum func(b []byte, head, size int) uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -36,8 +39,8 @@ func sumOf(b []byte, head, size int) uint32 {
 	return crc32.Update(crc32.Checksum(b[:head], castagnoli), castagnoli, b[head+4:][:size])
 }
 
-// tailSums are the checksums of the beginnings of some bytes, one every sumEvery. That of any piece follows from those of two beginnings: sum(a+b) is
-// shift(sum(a), len(b)) ^ sum(b).
+// tailSums are the checksums of the beginnings of some bytes, one every sumEvery. That of any piece follows from those
+// of two beginnings: sum(a+b) is shift(sum(a), len(b)) ^ sum(b).
 type tailSums struct {
 	all   []byte
 	every []uint32
@@ -71,7 +74,8 @@ func (s *tailSums) of(b []byte, head, size int) uint32 {
 	return shift(crc32.Checksum(b[:head], castagnoli)^s.upTo(body), size) ^ s.upTo(body+size)
 }
 
-// shifts are what checksums are multiplied with, as polynomials over GF(2) whose highest coefficient is the lowest bit, for some bytes more: shifts[k][v] for v<<(4*k) of them.
+// shifts are what checksums are multiplied with, as polynomials over GF(2) whose highest coefficient is the lowest bit,
+// for some bytes more: shifts[k][v] for v<<(4*k) of them.
 var shifts = func() (t [16][16]uint32) {
 	const (
 		one   = 1 << 31

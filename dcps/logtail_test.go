@@ -18,8 +18,9 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// A crash while a large state was written leaves most of an entry, each byte of which may look like the front of one that is long. To look for a whole one took time by the
-// square of its length: of this one 23 s, and of one of 256 MiB hours.
+// A crash while a large state was written leaves most of an entry, each byte of which may look like the front of one
+// that is long. To look for a whole one took time by the square of its length: of this one 23 s, and of one of 256 MiB
+// hours.
 func TestLargeTornState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")
 	e, err := openEpochs(path, storage.Version{})

@@ -12,7 +12,8 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// What a writer announced is damaged or gone, and its messages are in the log: nobody could be given these, and the log says so instead of beginning with nothing.
+// What a writer announced is damaged or gone, and its messages are in the log: nobody could be given these, and the log
+// says so instead of beginning with nothing.
 func TestWritersOfALogAreLost(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, path string){
 		"the last entry is damaged": func(t *testing.T, path string) {
@@ -63,7 +64,8 @@ func TestWritersOfALogAreLost(t *testing.T) {
 	}
 }
 
-// A writer that gets another QoS, and stores more, is that of the later one after a restart of all, as it is for those who come late while it lives.
+// A writer that gets another QoS, and stores more, is that of the later one after a restart of all, as it is for those
+// who come late while it lives.
 func TestLogKeepsLaterQos(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
@@ -105,7 +107,8 @@ func TestLogKeepsLaterQos(t *testing.T) {
 	}
 }
 
-// Of a writer whose announcement nobody could read the file notes that there was one: it is no damage that its messages are in the log.
+// Of a writer whose announcement nobody could read the file notes that there was one: it is no damage that its messages
+// are in the log.
 func TestWriterWithoutAnnouncement(t *testing.T) {
 	d := onBus(t)
 	dir := t.TempDir()

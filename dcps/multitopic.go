@@ -15,19 +15,21 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// MultiTopic is what a topic expression makes of several topics of the participant (DDS 1.4 §2.2.2.3.4): rows of a natural join, with the
-// members that are selected, where a condition holds. Readers are made for it as for a Topic; nobody writes it.
+// MultiTopic is what a topic expression makes of several topics of the participant (DDS 1.4 §2.2.2.3.4): rows of a
+// natural join, with the members that are selected, where a condition holds. Readers are made for it as for a Topic;
+// nobody writes it.
 //
-// A row is made of one instance of each topic, with its latest sample, and exists while all of them are alive and equal in what the
-// topics have in common, and the condition holds. A sample of a row comes with each new sample of one of its instances. Rows with
-// the same key are one instance, which is alive while it has a row:
+// A row is made of one instance of each topic, with its latest sample, and exists while all of them are alive and equal
+// in what the topics have in common, and the condition holds. A sample of a row comes with each new sample of one of
+// its instances. Rows with the same key are one instance, which is alive while it has a row:
 //
 //   - It is NEW until it is read, and again when it was not alive meanwhile.
 //   - It is NOT_ALIVE_DISPOSED if its last row ended because an instance in it was disposed, and otherwise NOT_ALIVE_NO_WRITERS: also when
 //     the samples are not equal any more, or the condition holds no more.
 //
-// SampleInfo has the latest source timestamp of the samples in the row, and neither PublicationHandle nor place in the total order: a
-// row has as many of them as topics. See docs/filters.md for the expressions, and for how the QoS of a reader is understood.
+// SampleInfo has the latest source timestamp of the samples in the row, and neither PublicationHandle nor place in the
+// total order: a row has as many of them as topics. See docs/filters.md for the expressions, and for how the QoS of a
+// reader is understood.
 type MultiTopic[T any] struct {
 	*multiTopic
 	codec  *codec[T]
@@ -51,10 +53,11 @@ type multiTopic struct {
 	readers map[*joiner]struct{}
 }
 
-// NewMultiTopic makes a MultiTopic whose rows are of type T (DDS: create_multitopic). The expression is a TopicExpression of DDS 1.4
-// Annex B, with the values of %0, %1 and so on in params. T has to carry its description, which idlgen sees to, and so do the types of
-// the topics; what is selected goes to its members of the same names, and all members that are not @optional have to be selected. An
-// error in the expression unwraps to a *filter.Error, which says where it is.
+// NewMultiTopic makes a MultiTopic whose rows are of type T (DDS: create_multitopic). The expression is a
+// TopicExpression of DDS 1.4 Annex B, with the values of %0, %1 and so on in params. T has to carry its description,
+// which idlgen sees to, and so do the types of the topics; what is selected goes to its members of the same names, and
+// all members that are not @optional have to be selected. An error in the expression unwraps to a *filter.Error, which
+// says where it is.
 func NewMultiTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name, expression string, params ...string) (*MultiTopic[T], error) {
 	const op = "NewMultiTopic"
 	if p.absent() {
@@ -80,9 +83,9 @@ func NewMultiTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name, expression
 	return typed, nil
 }
 
-// NewDynamicMultiTopic makes a MultiTopic whose rows are of a type that is made of what is selected, and is called typeName: samples are
-// values of package xtypes. Members are called as in their topics, or as AS says; those are key members that are so in their topics.
-// Otherwise it is NewMultiTopic.
+// NewDynamicMultiTopic makes a MultiTopic whose rows are of a type that is made of what is selected, and is called
+// typeName: samples are values of package xtypes. Members are called as in their topics, or as AS says; those are key
+// members that are so in their topics. Otherwise it is NewMultiTopic.
 func NewDynamicMultiTopic(p *DomainParticipant, name, typeName, expression string, params ...string) (*MultiTopic[xtypes.Data], error) {
 	const op = "NewDynamicMultiTopic"
 	if p.absent() {
@@ -218,7 +221,8 @@ func (m *multiTopic) release() {
 // nameFree tells that a name is one of a topic, a ContentFilteredTopic or a MultiTopic already. Called with mu held.
 func (p *DomainParticipant) nameFree(op, entity, name string) error {
 	if p.topics[name] != nil || p.filters[name] != nil || p.multis[name] != nil {
-		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "this participant has a topic of that name already; choose another one"}
+		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet,
+			Detail: "this participant has a topic of that name already; choose another one"}
 	}
 	return nil
 }
@@ -266,8 +270,9 @@ func (t *MultiTopic[T]) ExpressionParameters() []string { return t.shared().now.
 // Type describes the rows.
 func (t *MultiTopic[T]) Type() *xtypes.Type { return t.shared().now.Load().Type() }
 
-// SetExpressionParameters changes the values of %0, %1 and so on (DDS: set_expression_parameters). Rows for which the condition holds by it
-// begin, and those for which it holds no more end, as if their samples had come then. After an error the old values count.
+// SetExpressionParameters changes the values of %0, %1 and so on (DDS: set_expression_parameters). Rows for which the
+// condition holds by it begin, and those for which it holds no more end, as if their samples had come then. After an
+// error the old values count.
 func (t *MultiTopic[T]) SetExpressionParameters(params ...string) error {
 	const op = "SetExpressionParameters"
 	s := t.shared()
@@ -305,8 +310,8 @@ func (t *MultiTopic[T]) Close() error {
 	})
 }
 
-// LookupMultiTopic gives a MultiTopic that this participant has; nil if there is none of that name (DDS: lookup_topicdescription). One
-// of another type than T is an error (ErrPreconditionNotMet).
+// LookupMultiTopic gives a MultiTopic that this participant has; nil if there is none of that name (DDS:
+// lookup_topicdescription). One of another type than T is an error (ErrPreconditionNotMet).
 func LookupMultiTopic[T any](p *DomainParticipant, name string) (*MultiTopic[T], error) {
 	const op = "LookupMultiTopic"
 	if p.absent() {

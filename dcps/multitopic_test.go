@@ -623,8 +623,8 @@ func TestMultiTopicReaderThatIsNotMade(t *testing.T) {
 	require.NoError(t, err, "the name is free")
 }
 
-// When the process of one side is cut off from the domain the rows lose their writers, and are there again when it is back; so it is when one side's
-// writer is another one.
+// When the process of one side is cut off from the domain the rows lose their writers, and are there again when it is
+// back; so it is when one side's writer is another one.
 func TestMultiTopicWhenOneSideIsCutOff(t *testing.T) {
 	d := onBus(t)
 	a, b, c := d.node(t), d.node(t), d.node(t)
@@ -672,7 +672,8 @@ func TestMultiTopicWhenOneSideIsCutOff(t *testing.T) {
 	require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 1:11 back", takeNamed(t, r))
 }
 
-// Who waits for rows hears that the reader, its Subscriber or the participant is closed, and nobody hangs, while the writers go on.
+// Who waits for rows hears that the reader, its Subscriber or the participant is closed, and nobody hangs, while the
+// writers go on.
 func TestMultiTopicClosedWhileSomebodyWaits(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t), d.node(t)

@@ -796,8 +796,8 @@ func TestHistoryIsOwedAnew(t *testing.T) {
 	require.Contains(t, <-has, "1:2")
 }
 
-// An operation fails as soon as the core is cut off. Who waits for the domain then waits, though nobody else was told yet: to try again would
-// be in vain.
+// An operation fails as soon as the core is cut off. Who waits for the domain then waits, though nobody else was told
+// yet: to try again would be in vain.
 func TestWaitForDomainBeforeTheHubIsTold(t *testing.T) {
 	d := onBus(t)
 	cut := new(cutCore)

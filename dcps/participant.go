@@ -81,9 +81,9 @@ type DomainParticipant struct {
 }
 
 // NewDomainParticipant joins a domain (DDS: create_participant). It returns once this process knows the writers and
-// readers that exist. That may never be if the processes that are left of the domain are too few to let anybody in; then the listener
-// hears of it (ViewIsolated), and when ctx ends the error tells, besides ErrTimeout, which they are and whom they wait for
-// (derecho.ErrNoMajority).
+// readers that exist. That may never be if the processes that are left of the domain are too few to let anybody in;
+// then the listener hears of it (ViewIsolated), and when ctx ends the error tells, besides ErrTimeout, which they are
+// and whom they wait for (derecho.ErrNoMajority).
 func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantOption) (*DomainParticipant, error) {
 	return newParticipant(ctx, nil, id, opts)
 }
@@ -170,7 +170,8 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 			return &Error{Op: op, Entity: where, Code: ErrTimeout, Detail: outsideDetail, Err: err}
 		}
 		if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "listen" && e.Net == "tcp" {
-			return &Error{Op: op, Entity: where, Code: ErrBadParameter, Detail: "Settings.Listen or DDS_LISTEN names an address that this host can not listen on", Err: err}
+			return &Error{Op: op, Entity: where, Code: ErrBadParameter,
+				Detail: "Settings.Listen or DDS_LISTEN names an address that this host can not listen on", Err: err}
 		}
 		return failure(op, where, "", err)
 	}
@@ -275,9 +276,9 @@ func (p *DomainParticipant) Done() <-chan struct{} {
 // that no entity has a status for, such as a malformed announcement of a peer. It is nil as long as all is well.
 //
 // Nothing can be sent for now (ErrPreconditionNotMet) while this process hears too few of the others to go on without
-// them (derecho.ErrNoMajority), and while it joins again after the others went on without it (derecho.ErrExcluded). Both
-// end by themselves; WaitForDomain waits for it. While Enable waits because the processes that are left of the domain hear too few of
-// the others to let anybody in, Err tells that, too (derecho.ErrNoMajority), and names them.
+// them (derecho.ErrNoMajority), and while it joins again after the others went on without it (derecho.ErrExcluded).
+// Both end by themselves; WaitForDomain waits for it. While Enable waits because the processes that are left of the
+// domain hear too few of the others to let anybody in, Err tells that, too (derecho.ErrNoMajority), and names them.
 func (p *DomainParticipant) Err() error {
 	if p.absent() {
 		return noParticipant("Err")
@@ -301,7 +302,8 @@ func (p *DomainParticipant) WaitForDomain(ctx context.Context) error {
 	if p.absent() {
 		return noParticipant(op)
 	}
-	// Operations fail with an outage of the core a moment before the hub is told of it, and not any more when it is told of the end.
+	// Operations fail with an outage of the core a moment before the hub is told of it, and not any more when it is
+	// told of the end.
 	return p.domain.await(ctx, op, func() bool { return p.outage.Load() == nil && (!p.enabled() || p.core.Outage() == nil) })
 }
 
@@ -534,7 +536,8 @@ func invalid(op, entity string, err error) error {
 }
 
 func unsupported(op, entity string, policy qos.PolicyID, value string) error {
-	return &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: policy.String() + " " + value + " has no effect in this version, so it is refused"}
+	return &Error{Op: op, Entity: entity, Code: ErrUnsupported,
+		Detail: policy.String() + " " + value + " has no effect in this version, so it is refused"}
 }
 
 // retire makes the polling goroutine forget a writer or reader.

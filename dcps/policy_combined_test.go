@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A callback may suspend and resume publications, write coherent sets and have GROUP access: what is written so arrives as if another goroutine had
-// written it.
+// A callback may suspend and resume publications, write coherent sets and have GROUP access: what is written so arrives
+// as if another goroutine had written it.
 func TestListenerPublishesTogether(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
@@ -107,7 +107,8 @@ func TestListenerPublishesTogether(t *testing.T) {
 	})
 }
 
-// A callback may make a MultiTopic and a reader of it, and the reader's own callback may take what is joined, change the parameters, and make another.
+// A callback may make a MultiTopic and a reader of it, and the reader's own callback may take what is joined, change
+// the parameters, and make another.
 func TestMultiTopicFromCallbacks(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t), d.node(t)
@@ -177,8 +178,8 @@ func TestMultiTopicFromCallbacks(t *testing.T) {
 	})
 }
 
-// A topic that is ignored has no part in the sets of a GROUP any more, and those of the others are not held up by it: between sets, and in the midst
-// of one. It is so for whoever asks, and for nobody else.
+// A topic that is ignored has no part in the sets of a GROUP any more, and those of the others are not held up by it:
+// between sets, and in the midst of one. It is so for whoever asks, and for nobody else.
 func TestIgnoreTopicBesideCoherentSets(t *testing.T) {
 	for _, midst := range []bool{false, true} {
 		virtually(t, func(t *testing.T, d *domain) {
@@ -222,8 +223,8 @@ func TestIgnoreTopicBesideCoherentSets(t *testing.T) {
 	}
 }
 
-// A Publisher's process that the others went on without in the midst of a set of a GROUP, and that joins again, has the readers see nothing of that
-// set; those that it writes then they see as a whole.
+// A Publisher's process that the others went on without in the midst of a set of a GROUP, and that joins again, has the
+// readers see nothing of that set; those that it writes then they see as a whole.
 func TestGroupSetWhenTheWriterIsExcluded(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationGroup, true, true), "A", "B")
@@ -249,7 +250,8 @@ func TestGroupSetWhenTheWriterIsExcluded(t *testing.T) {
 	})
 }
 
-// Sets and the order of a GROUP are the same over topics that are stored: for who is there, for who comes late, and after all have gone and come back.
+// Sets and the order of a GROUP are the same over topics that are stored: for who is there, for who comes late, and
+// after all have gone and come back.
 func TestCoreGroupOfStoredTopics(t *testing.T) {
 	d := onCore(t, Settings{})
 	start := func(name, dir string) *node {

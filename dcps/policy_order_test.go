@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A reader does not wait for the mark of a writer that its process was handed before it knew of the match, as another reader of the topic
-// was there: what was handed over by then is not the reader's.
+// A reader does not wait for the mark of a writer that its process was handed before it knew of the match, as another
+// reader of the topic was there: what was handed over by then is not the reader's.
 func TestGroupOrderWhenTheMarkCameFirst(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newEmptyStage(t, d, present(qos.PresentationGroup, false, true))
@@ -38,8 +38,9 @@ func TestGroupOrderWhenTheMarkCameFirst(t *testing.T) {
 	})
 }
 
-// Whenever the readers of a Subscriber come, and however what a Publisher writes on three topics overtakes itself on its way to them, marks
-// included: what they see is in the order in which it was written, and what was written when a reader was there is all seen.
+// Whenever the readers of a Subscriber come, and however what a Publisher writes on three topics overtakes itself on
+// its way to them, marks included: what they see is in the order in which it was written, and what was written when a
+// reader was there is all seen.
 func TestGroupOrderOfReadersThatComeLate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := onBus(t)

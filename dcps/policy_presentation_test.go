@@ -237,7 +237,8 @@ func TestGroupSetWhoseEndIsLost(t *testing.T) {
 	})
 }
 
-// Nor does a set wait for a part whose end found no room on the unordered path, where nothing may ever follow: the other ends say so.
+// Nor does a set wait for a part whose end found no room on the unordered path, where nothing may ever follow: the
+// other ends say so.
 func TestGroupSetOfASilentLossyWriter(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStageOn(t, d, present(qos.PresentationGroup, true, false), "A")
@@ -268,8 +269,8 @@ func TestGroupSetOfASilentLossyWriter(t *testing.T) {
 	})
 }
 
-// A set that comes during an access is seen in the next one, also if its writer dies in the midst of another set meanwhile: what is lost of that comes
-// behind it.
+// A set that comes during an access is seen in the next one, also if its writer dies in the midst of another set
+// meanwhile: what is lost of that comes behind it.
 func TestSetBeforeALostOneWhileAReaderStandsStill(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B", "C")
@@ -292,7 +293,8 @@ func TestSetBeforeALostOneWhileAReaderStandsStill(t *testing.T) {
 	})
 }
 
-// Sets that wait in the stream of a writer that is gone leave it one after the other: for the second one the first is not in the way.
+// Sets that wait in the stream of a writer that is gone leave it one after the other: for the second one the first is
+// not in the way.
 func TestGroupSetsOfAWriterThatIsGoneWait(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B", "C")
@@ -340,8 +342,8 @@ func TestSetBeforeALostOneWaitsForRoom(t *testing.T) {
 	})
 }
 
-// When a Subscriber's process is cut off from the domain its readers lose the writers one after the other: of a set that waits for a part nothing is
-// seen by that. When it is back, a reader that is closed is not waited for.
+// When a Subscriber's process is cut off from the domain its readers lose the writers one after the other: of a set
+// that waits for a part nothing is seen by that. When it is back, a reader that is closed is not waited for.
 func TestGroupSetWhenTheReadersAreExcluded(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
@@ -372,8 +374,8 @@ func TestGroupSetWhenTheReadersAreExcluded(t *testing.T) {
 	})
 }
 
-// A part that found no room matters to those only who were to get it: a Subscriber without a reader of its topic, or whose reader came after
-// the set had begun, sees the others.
+// A part that found no room matters to those only who were to get it: a Subscriber without a reader of its topic, or
+// whose reader came after the set had begun, sees the others.
 func TestGroupSetWithoutWhoWasSilent(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		virtually(t, func(t *testing.T, d *domain) {
@@ -464,7 +466,8 @@ func TestGroupSetWhoseEndFindsNoRoom(t *testing.T) {
 	})
 }
 
-// A set of which the end of a later part finds no room in time does not hold up the parts before it, though that writer writes nothing more.
+// A set of which the end of a later part finds no room in time does not hold up the parts before it, though that writer
+// writes nothing more.
 func TestGroupSetWhoseLaterEndFindsNoRoom(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
@@ -630,7 +633,8 @@ func TestDDS14_2_2_3_6_LateReaderSeesWholeSets(t *testing.T) {
 	})
 }
 
-// Of a set one reader may get its part from a history, and another one, whose topic is slower, when it is sent: that one is seen then, too.
+// Of a set one reader may get its part from a history, and another one, whose topic is slower, when it is sent: that
+// one is seen then, too.
 func TestGroupSetOfWhichAPartIsHistory(t *testing.T) {
 	for _, history := range []qos.History{{Kind: qos.HistoryKeepAll, Depth: 1}, {Kind: qos.HistoryKeepLast, Depth: 1}} {
 		t.Run(history.Kind.String(), func(t *testing.T) {

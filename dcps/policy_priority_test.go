@@ -19,7 +19,8 @@ func (n *node) priorityOf(t *testing.T, sg derecho.SubgroupID) (p int32) {
 	return p
 }
 
-// A subgroup is as urgent as the most urgent of its writers, at every process of the domain, also after SetQos and when writers go.
+// A subgroup is as urgent as the most urgent of its writers, at every process of the domain, also after SetQos and when
+// writers go.
 //
 // Clauses: 2.2.3.15
 func TestDDS14_2_2_3_15_HighestOfTheWriters(t *testing.T) {

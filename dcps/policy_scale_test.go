@@ -121,8 +121,8 @@ func topicsCost(t testing.TB, n int) (first, second, closed grown) {
 	return first, second, closed
 }
 
-// Four times as many topics need four times the memory, and four times the objects and bytes on the way: nothing that is done for a topic
-// is done for all others, too.
+// Four times as many topics need four times the memory, and four times the objects and bytes on the way: nothing that
+// is done for a topic is done for all others, too.
 func TestManyTopics(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("2,000 topics, and what the race detector allocates")
@@ -141,8 +141,8 @@ func TestManyTopics(t *testing.T) {
 	}
 }
 
-// BenchmarkTopics tells what a topic costs where there are many, with a writer and a reader at each of two participants: made, matched and
-// closed. The time is that of the processor, of the process as a whole.
+// BenchmarkTopics tells what a topic costs where there are many, with a writer and a reader at each of two
+// participants: made, matched and closed. The time is that of the processor, of the process as a whole.
 func BenchmarkTopics(b *testing.B) {
 	for _, n := range []int{1000, 2000, 4000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -3,14 +3,17 @@ package dcps
 import "sync/atomic"
 
 // itemPool recycles the items of one reader. The polling goroutine takes, whoever holds the reader's lock gives back:
-// first into a chain of its own (drop), then, some at a time, to a lock-free stack of chains (flush). The taker takes the chain that came last:
-// its items are in the processor's caches, while those at the bottom, of a burst long ago, are not.
+// first into a chain of its own (drop), then, some at a time, to a lock-free stack of chains (flush). The taker takes
+// the chain that came last: its items are in the processor's caches, while those at the bottom, of a burst long ago,
+// are not.
 //
 // Only the polling goroutine takes from the stack, so what is below a chain does not change while that is on top.
 type itemPool struct {
-	dropped  chain                // of the holder of the reader's lock
-	returned atomic.Pointer[item] // the first of a chain; it knows the chain below, and how many items there are with those below, and the bytes of their buffers
-	ready    *item                // the polling goroutine's
+	dropped chain // of the holder of the reader's lock
+	// the first of a chain; it knows the chain below, and how many items there are with those below, and the bytes of
+	// their buffers
+	returned atomic.Pointer[item]
+	ready    *item // the polling goroutine's
 }
 
 // chain is a list of items that are not used.

@@ -85,8 +85,8 @@ func publish(domain string) error {
 	return p.Close()
 }
 
-// beOlder is a program that was built with the older types: it writes Tracks, tells of the first Ship that it reads, and leaves when its
-// input ends.
+// beOlder is a program that was built with the older types: it writes Tracks, tells of the first Ship that it reads,
+// and leaves when its input ends.
 func beOlder(domain string) error {
 	id, err := strconv.Atoi(domain)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naiveQuery is a query expression beside what it means. Of an entry without data (nil) no condition holds, and it comes first by ORDER
-// BY.
+// naiveQuery is a query expression beside what it means. Of an entry without data (nil) no condition holds, and it
+// comes first by ORDER BY.
 type naiveQuery struct {
 	text     string
 	matches  func(*track) bool // nil for a query that is an order only

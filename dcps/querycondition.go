@@ -26,9 +26,11 @@ func (c *QueryCondition) condition() *ReadCondition {
 }
 
 // NewQueryCondition makes a condition that holds while there are samples in the given states that match a query (DDS:
-// create_querycondition). A zero mask means any. The query is a QueryExpression of DDS 1.4 Annex B: a condition, an order or both, with
-// the values of %0, %1 and so on in params; docs/filters.md describes it. An error in it unwraps to a *filter.Error.
-func (r *DataReader[T]) NewQueryCondition(samples SampleState, views ViewState, instances InstanceState, query string, params ...string) (*QueryCondition, error) {
+// create_querycondition). A zero mask means any. The query is a QueryExpression of DDS 1.4 Annex B: a condition, an
+// order or both, with the values of %0, %1 and so on in params; docs/filters.md describes it. An error in it unwraps to
+// a *filter.Error.
+func (r *DataReader[T]) NewQueryCondition(samples SampleState, views ViewState, instances InstanceState, query string,
+	params ...string) (*QueryCondition, error) {
 	const op = "NewQueryCondition"
 	u := r.untyped()
 	if u == noReader {
@@ -100,8 +102,8 @@ func (c *QueryCondition) query() *filter.Query {
 	return c.read.selection.query
 }
 
-// SetQueryParameters changes the values of %0, %1 and so on (DDS: set_query_parameters). Who waits for the condition is told if it
-// holds with them. After an error the old values count.
+// SetQueryParameters changes the values of %0, %1 and so on (DDS: set_query_parameters). Who waits for the condition is
+// told if it holds with them. After an error the old values count.
 func (c *QueryCondition) SetQueryParameters(params ...string) error {
 	const op = "SetQueryParameters"
 	old := c.query()
@@ -118,9 +120,9 @@ func (c *QueryCondition) SetQueryParameters(params ...string) error {
 	return nil
 }
 
-// When selects what a condition of the reader is about (DDS: read_w_condition, take_w_condition): samples in its states, and those
-// that its query matches, in the order of the query. Reading with the condition of another reader fails with
-// ErrPreconditionNotMet.
+// When selects what a condition of the reader is about (DDS: read_w_condition, take_w_condition): samples in its
+// states, and those that its query matches, in the order of the query. Reading with the condition of another reader
+// fails with ErrPreconditionNotMet.
 func When(c AnyReadCondition) ReadOption {
 	o := ReadOption{kind: readCondition}
 	if c != nil {
@@ -136,7 +138,8 @@ func (r *reader) adopt(s *selection, c *ReadCondition) {
 		s.err = missing("When", "the condition", "NewReadCondition or NewQueryCondition")
 		return
 	case c.e != &r.entity:
-		s.err = &Error{Op: "When", Entity: r.what, Code: ErrPreconditionNotMet, Detail: fmt.Sprintf("the condition belongs to another reader, %s", c.e.what)}
+		s.err = &Error{Op: "When", Entity: r.what, Code: ErrPreconditionNotMet,
+			Detail: fmt.Sprintf("the condition belongs to another reader, %s", c.e.what)}
 		return
 	}
 	r.lock()
@@ -149,8 +152,8 @@ func (r *reader) adopt(s *selection, c *ReadCondition) {
 	s.condition = c
 }
 
-// offers tells whether a read with the selection would find something, or fail: its condition may have other parameters by now, or
-// be closed. Called with mu held.
+// offers tells whether a read with the selection would find something, or fail: its condition may have other parameters
+// by now, or be closed. Called with mu held.
 func (r *reader) offers(s *selection) bool {
 	if c := s.condition; c != nil {
 		if c.closed {

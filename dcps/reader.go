@@ -282,7 +282,8 @@ func (r *reader) depart(s *source, at int64) {
 // follow lets an item in behind what waits for its cut.
 func (r *reader) follow(it *item) {
 	if n := len(r.staged); n > 0 {
-		r.staged = append(r.staged, &item{kind: itemSet, refs: 1, src: it.src, receiveNs: it.receiveNs, set: &[]*item{it}, order: r.staged[n-1].order})
+		r.staged = append(r.staged, &item{kind: itemSet, refs: 1, src: it.src, receiveNs: it.receiveNs, set: &[]*item{it},
+			order: r.staged[n-1].order})
 		return
 	}
 	r.admit(it)

@@ -11,8 +11,9 @@ import (
 	"github.com/omg-dds-go/dds/topic"
 )
 
-// When this process has joined again its logs are opened anew. Writers and readers whose log can not be opened, or holds another history than the
-// domain goes on with, or is a copy, are refused: the domain does not know them. The core tries again until they are announced.
+// When this process has joined again its logs are opened anew. Writers and readers whose log can not be opened, or
+// holds another history than the domain goes on with, or is a copy, are refused: the domain does not know them. The
+// core tries again until they are announced.
 
 // refuse tells the writers and readers of this process that need the log of a subgroup, and are not announced.
 func (h *hub) refuse(sg derecho.SubgroupID, err *derecho.LogError) {

@@ -8,8 +8,9 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// registry finds the writers, or readers, of a participant by their endpoint. The polling goroutine looks them up and goes through them
-// without a lock that others hold while they work; one that comes or goes costs the same however many there are.
+// registry finds the writers, or readers, of a participant by their endpoint. The polling goroutine looks them up and
+// goes through them without a lock that others hold while they work; one that comes or goes costs the same however many
+// there are.
 type registry[E any] struct{ byID sync.Map } // derecho.EndpointID -> E
 
 func (r *registry[E]) add(id derecho.EndpointID, e E) { r.byID.Store(id, e) }
@@ -30,9 +31,9 @@ func (r *registry[E]) all() iter.Seq[E] {
 	}
 }
 
-// entityList holds the entities of a participant in the order in which they came. Who goes through it takes no lock; who adds or
-// removes one holds the participant's, and pays the same however many there are: a place that is left stays empty until half of the
-// places are.
+// entityList holds the entities of a participant in the order in which they came. Who goes through it takes no lock;
+// who adds or removes one holds the participant's, and pays the same however many there are: a place that is left stays
+// empty until half of the places are.
 type entityList struct {
 	places atomic.Pointer[[]*listing]
 	empty  int // places; guarded by the participant's lock

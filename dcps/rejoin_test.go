@@ -31,8 +31,8 @@ const (
 	noLease   = time.Minute
 )
 
-// untilMissed bounds the wait for a process to be missed. Whoever stood still itself does not know for how long others were silent, and begins to
-// listen anew: the wait ends with the time for which this process has not stood still.
+// untilMissed bounds the wait for a process to be missed. Whoever stood still itself does not know for how long others
+// were silent, and begins to listen anew: the wait ends with the time for which this process has not stood still.
 func untilMissed(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -402,8 +402,9 @@ func TestCoreIsolated(t *testing.T) {
 	other.end()
 }
 
-// Of two processes that talk over TCP one dies. Who comes then, which may be that one anew, can not be let in, and is told so: by the
-// listener and Err while it waits, and by the error when it gives up. It is in when the other was started anew, too.
+// Of two processes that talk over TCP one dies. Who comes then, which may be that one anew, can not be let in, and is
+// told so: by the listener and Err while it waits, and by the error when it gives up. It is in when the other was
+// started anew, too.
 func TestCoreNewcomer(t *testing.T) {
 	t.Setenv("DDS_TRANSPORT", "tcp") // for the attendants
 	d := onCore(t, Settings{Lease: testLease, Transport: "tcp"})
@@ -462,8 +463,8 @@ func TestCoreNewcomer(t *testing.T) {
 	d.attendant(t).end() // is let in
 }
 
-// A process joins again, and its log can not be used. Its PERSISTENT writer and reader are told, wherever they wait, and when that is mended they are
-// announced by themselves. Its samples are complete then.
+// A process joins again, and its log can not be used. Its PERSISTENT writer and reader are told, wherever they wait,
+// and when that is mended they are announced by themselves. Its samples are complete then.
 func TestCoreRefusedAtRejoin(t *testing.T) {
 	for _, c := range []struct {
 		name, says string

@@ -8,9 +8,10 @@ import (
 	"github.com/omg-dds-go/dds/qos"
 )
 
-// representationsFor is what DATA_REPRESENTATION p says of topics of a type: what @data_representation does not allow is left out, and AUTO
-// stands for what is left of XCDR1 and XCDR2. A list that says nothing is that of the first one that is allowed, XCDR1, XCDR2 or XML,
-// which comes last because nobody writes it; where both XCDR1 and XCDR2 are allowed it stays what it is for types without the annotation.
+// representationsFor is what DATA_REPRESENTATION p says of topics of a type: what @data_representation does not allow
+// is left out, and AUTO stands for what is left of XCDR1 and XCDR2. A list that says nothing is that of the first one
+// that is allowed, XCDR1, XCDR2 or XML, which comes last because nobody writes it; where both XCDR1 and XCDR2 are
+// allowed it stays what it is for types without the annotation.
 func representationsFor(t *cdr.TypeInfo, p qos.DataRepresentation) qos.DataRepresentation {
 	const binary = cdr.RepresentationXCDR1 | cdr.RepresentationXCDR2
 	said, allowed := p.Value, t.Representations
@@ -58,6 +59,7 @@ func checkRepresentations(op, entity string, t *cdr.TypeInfo, p qos.DataRepresen
 	if len(p.Value) == 0 || len(representationsFor(t, p).Value) > 0 {
 		return nil
 	}
-	return &Error{Op: op, Entity: entity, Code: ErrInconsistentPolicy, Detail: fmt.Sprintf("%v %v has none of %v, which is what @data_representation allows for type %s",
-		qos.PolicyDataRepresentation, p, qos.DataRepresentation{Value: allowedOf(t.Representations)}, t.Name)}
+	return &Error{Op: op, Entity: entity, Code: ErrInconsistentPolicy,
+		Detail: fmt.Sprintf("%v %v has none of %v, which is what @data_representation allows for type %s",
+			qos.PolicyDataRepresentation, p, qos.DataRepresentation{Value: allowedOf(t.Representations)}, t.Name)}
 }

@@ -31,7 +31,8 @@ func TestRepresentationsFor(t *testing.T) {
 	}
 }
 
-// TestXTypes13_7_6_3_1_RepresentationOfType has writers and readers of types with @data_representation send and take what the types allow.
+// TestXTypes13_7_6_3_1_RepresentationOfType has writers and readers of types with @data_representation send and take
+// what the types allow.
 // Clauses: X7.6.3.1
 func TestXTypes13_7_6_3_1_RepresentationOfType(t *testing.T) {
 	const one, two, xml, auto = qos.DataRepresentationXCDR1, qos.DataRepresentationXCDR2, qos.DataRepresentationXML, qos.DataRepresentationAuto

@@ -25,10 +25,11 @@ import (
 //	the sender          reads doubt.exclusions, stores resent, takes owed, sends, reads exclusions again: owes it all if they differ
 //	the polling one     at an exclusion owes what is in resent, then raises exclusions; clears resent when the last is in the history
 //
-// A message may be committed after the group went on without the process, or be behind one that is: then whoever commits it owes
-// it (writer.commit), or the polling goroutine (Undelivered). The first that is sent by another incarnation waits until all that were
-// in flight are committed, so that they go before it. What is committed when the process has joined again already is sent at
-// once, as maybe nothing new follows. All words are sequentially consistent:
+// A message may be committed after the group went on without the process, or be behind one that is: then whoever
+// commits it owes it (writer.commit), or the polling goroutine (Undelivered). The first that is sent by another
+// incarnation waits until all that were in flight are committed, so that they go before it. What is committed when the
+// process has joined again already is sent at once, as maybe nothing new follows. All words are sequentially
+// consistent:
 //
 //	who sends            counts its message in inFlight while it has the turn, commits it, owes it if need be, and counts it out
 //	who publishes a loan counts it in, then looks whether the process is still the incarnation that the loan is of
@@ -98,8 +99,8 @@ func (w *writer) owe(more []derecho.Message) (first bool) {
 	return false
 }
 
-// place takes a place in the ring, behind all that is owed, stores it, and tells in the ring of which incarnation it is. The caller has the turn, and,
-// if the writer sends again, ends what it counts in inFlight with landed.
+// place takes a place in the ring, behind all that is owed, stores it, and tells in the ring of which incarnation it
+// is. The caller has the turn, and, if the writer sends again, ends what it counts in inFlight with landed.
 func (w *writer) place(ctx context.Context, ch derecho.ChannelID, size int, deadline time.Time, into *slot) (derecho.NodeID, error) {
 	for {
 		node := w.p.core.ID()
@@ -229,9 +230,9 @@ func (p *DomainParticipant) sendOwedSoon() {
 // resendPause is the longest time after which a writer tries again to send what it owes.
 const resendPause = time.Second
 
-// sendOwedSoon sends what the writer owes, on a goroutine of its own. It tries until that gets through: a reader may be full, or the writer be no sender
-// for a while, as its log is refused say, nobody tells when that is over, and the writer may have no next sample with which it would go. The end of an outage, which is
-// told, is left to who tells it.
+// sendOwedSoon sends what the writer owes, on a goroutine of its own. It tries until that gets through: a reader may be
+// full, or the writer be no sender for a while, as its log is refused say, nobody tells when that is over, and the
+// writer may have no next sample with which it would go. The end of an outage, which is told, is left to who tells it.
 func (w *writer) sendOwedSoon() {
 	w.p.spawn("dcps resend", func() {
 		for pause := time.Millisecond; !w.trySendOwed() && w.p.outage.Load() == nil; pause = min(2*pause, resendPause) {

@@ -114,7 +114,8 @@ func TestCoreOtherHistoryIsRefused(t *testing.T) {
 	require.NoError(t, again.p.Close())
 }
 
-// The beginning of an epoch and the states that were taken then are on disk together or not at all, wherever a crash cuts the file.
+// The beginning of an epoch and the states that were taken then are on disk together or not at all, wherever a crash
+// cuts the file.
 func TestEpochFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")
 	e, err := openEpochs(path, storage.Version{})
@@ -212,7 +213,8 @@ func TestEpochFileDamaged(t *testing.T) {
 	}
 }
 
-// A disk has lost what it had called durable: of the beginnings of epochs those are left that came behind messages which are there.
+// A disk has lost what it had called durable: of the beginnings of epochs those are left that came behind messages
+// which are there.
 func TestEpochFileBehindTheLog(t *testing.T) {
 	logs := []uint64{1, 2}
 	at := func(epoch uint32, seq uint64) storage.Version { return storage.Version{Epoch: epoch, Seq: seq} }
@@ -250,7 +252,8 @@ func TestEpochFileBehindTheLog(t *testing.T) {
 	}
 }
 
-// How often a log was opened is not forgotten, wherever a crash cuts the file, nor when beginnings are cut off behind messages that are lost.
+// How often a log was opened is not forgotten, wherever a crash cuts the file, nor when beginnings are cut off behind
+// messages that are lost.
 func TestEpochFileOpenings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")
 	open := func(last storage.Version) *epochFile {

@@ -9,13 +9,13 @@ import (
 	"github.com/omg-dds-go/dds/topic"
 )
 
-// A run is samples of one writer that the core has handed over one after the other, in one item. What a reader with RELIABLE and KEEP_ALL
-// that takes by loan does with samples of a topic without key is the same for all of them: they are of the one instance, were not read,
-// and leave in the order in which they came. So they travel, lie in the cache and leave it as a run, lent together by a loan of the first,
-// and no sample has an entry of its own.
+// A run is samples of one writer that the core has handed over one after the other, in one item. What a reader with
+// RELIABLE and KEEP_ALL that takes by loan does with samples of a topic without key is the same for all of them: they
+// are of the one instance, were not read, and leave in the order in which they came. So they travel, lie in the cache
+// and leave it as a run, lent together by a loan of the first, and no sample has an entry of its own.
 //
-// As soon as anything else is asked of the cache, runs become what they stand for (reader.unroll): an entry for each sample. A reader of
-// which something else is asked again and again gets none.
+// As soon as anything else is asked of the cache, runs become what they stand for (reader.unroll): an entry for each
+// sample. A reader of which something else is asked again and again gets none.
 //
 // Samples lie in the cache in this order: those with an entry, then those of runs. The instance of those is alive, and does not
 // change its state before they are unrolled.
@@ -39,11 +39,12 @@ type runs struct {
 }
 
 const (
-	// maxRunBytes bounds what a run keeps its writer from using again, as all of it is given back together; so does a share of the ring.
+	// maxRunBytes bounds what a run keeps its writer from using again, as all of it is given back together; so does a
+	// share of the ring.
 	maxRunBytes = 64 << 10
 	runShare    = 16 // of the ring
-	// copiedRunBytes bounds what the samples of a run that are copied take, with what is noted of each. It bounds the pieces that its memory comes
-	// in, too; as they and the notes grow by doubling, a run has up to twice that.
+	// copiedRunBytes bounds what the samples of a run that are copied take, with what is noted of each. It bounds the
+	// pieces that its memory comes in, too; as they and the notes grow by doubling, a run has up to twice that.
 	copiedRunBytes = 32 << 10
 
 	// runsAfter is how many takes a run would have served make that runs are made; after they had to be unrolled, runsAgain.
@@ -57,7 +58,8 @@ func (w *endpoint) simple() bool {
 	return w.keys != nil && w.keys.Form() == topic.FormNone && !w.path.Keeps() && w.path != topic.Unordered
 }
 
-// mayRun tells whether the policies of the reader treat all samples of an instance alike, and let all of them in. Called with mu held.
+// mayRun tells whether the policies of the reader treat all samples of an instance alike, and let all of them in.
+// Called with mu held.
 func (r *reader) mayRun() bool {
 	c := r.cache
 	return r.q.Reliability.Kind == qos.ReliabilityReliable && c.keepAll && c.rules == 0 && c.deadline == 0 &&
@@ -99,8 +101,8 @@ func (it *item) takes(n int) int {
 // aligned is the next place in memory for a sample, with 8-byte members.
 func aligned(n int) int { return (n + 7) &^ 7 }
 
-// beginRun makes an empty run that begins with a message, for the polling goroutine. If it is lent, so is what lies behind it in the
-// ring, until all is given back: one loan for many samples is worth it whatever their size.
+// beginRun makes an empty run that begins with a message, for the polling goroutine. If it is lent, so is what lies
+// behind it in the ring, until all is given back: one loan for many samples is worth it whatever their size.
 func (r *reader) beginRun(src *source, m *derecho.Message, at int64) *item {
 	it := r.runPool.get(0)
 	it.kind, it.src, it.handle, it.epoch, it.receiveNs = itemRun, src, HandleNil, m.Epoch, at
@@ -132,8 +134,8 @@ func (it *item) extend(m *derecho.Message) {
 	it.writerSeq = m.WriterSeq
 }
 
-// copied copies a sample into the item's memory, behind those that are there. That grows with the run: where samples of several writers
-// alternate, or come one by one, there is one in each.
+// copied copies a sample into the item's memory, behind those that are there. That grows with the run: where samples of
+// several writers alternate, or come one by one, there is one in each.
 func (it *item) copied(sample []byte) []byte {
 	from := aligned(len(it.own))
 	if from+len(sample) > cap(it.own) { // those before stay where they are
@@ -306,8 +308,8 @@ func (s *selection) takesRuns() bool {
 	return s.take && s.lend && s.query == nil && s.only == allInstances && s.samples&SampleNotRead != 0
 }
 
-// unroll has the first n samples of the cache's runs come one by one, as they would have without runs. They are wasted if the reader is
-// asked for what they are not made for.
+// unroll has the first n samples of the cache's runs come one by one, as they would have without runs. They are wasted
+// if the reader is asked for what they are not made for.
 func (r *reader) unroll(n int, wasted bool) {
 	if wasted {
 		r.wantsRuns.Store(false)

@@ -353,8 +353,8 @@ func TestRunsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Runs of one sample each, as they come where writers alternate, take no more memory than entries do; also when they are copied because a writer
-// is in need of the room.
+// Runs of one sample each, as they come where writers alternate, take no more memory than entries do; also when they
+// are copied because a writer is in need of the room.
 func TestMemoryOfShortRuns(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)

@@ -46,7 +46,8 @@ func naiveTable(s *sides) []naiveRow {
 	}
 }
 
-// naiveRepresentation: the first that is offered is among those requested; no list is XCDR1, and AUTO is either (XTypes 1.3, 7.6.3.1).
+// naiveRepresentation: the first that is offered is among those requested; no list is XCDR1, and AUTO is either (XTypes
+// 1.3, 7.6.3.1).
 func naiveRepresentation(offered, requested []qos.DataRepresentationKind) bool {
 	const one, two = qos.DataRepresentationXCDR1, qos.DataRepresentationXCDR2
 	meaning := func(k qos.DataRepresentationKind) []qos.DataRepresentationKind {
@@ -230,8 +231,8 @@ func drawPartitions(t *rapid.T, s *sides) {
 	s.sub.Partition.Name = rapid.SampledFrom([][]string{nil, {"a"}, {"b", ""}, {"*"}}).Draw(t, "requested partition")
 }
 
-// Whatever writers and readers there are, wherever, with whatever QoS, and however that changes: both sides' statuses are those of the
-// table. What may not change does not, and is refused.
+// Whatever writers and readers there are, wherever, with whatever QoS, and however that changes: both sides' statuses
+// are those of the table. What may not change does not, and is refused.
 //
 // Clauses: 2.2.3, 2.2.2.1.1.1, 2.2.4.2.1
 func TestDDS14_2_2_3_RxO_Oracle(t *testing.T) {

@@ -81,7 +81,8 @@ func (s *script) resume(args []datadriven.Arg) error      { return s.pub(args).R
 func (s *script) beginAccess(args []datadriven.Arg) error { return s.sub(args).BeginAccess() }
 func (s *script) endAccess(args []datadriven.Arg) error   { return s.sub(args).EndAccess() }
 
-// listReaders prints the topics of the readers that get_datareaders lists, in its order; after a second argument, take, also what one take of each gives.
+// listReaders prints the topics of the readers that get_datareaders lists, in its order; after a second argument, take,
+// also what one take of each gives.
 func (s *script) listReaders(args []datadriven.Arg) error {
 	line := args[0].Key + " has"
 	for _, r := range s.sub(args).Readers(AnySampleState, AnyViewState, AnyInstanceState) {

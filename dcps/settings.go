@@ -32,8 +32,8 @@ type Settings struct {
 	Peers []string
 	// Listen is where the tcp transport accepts its peers. Default: DDS_LISTEN, else a free port of 127.0.0.1.
 	Listen string
-	// Dir is where the logs of PERSISTENT topics are: a directory, which is made with the first of them. Default: DDS_DIR. Without it,
-	// PERSISTENT is refused.
+	// Dir is where the logs of PERSISTENT topics are: a directory, which is made with the first of them. Default:
+	// DDS_DIR. Without it, PERSISTENT is refused.
 	Dir string
 	// Subgroups is how many subgroups topics are hashed onto, per delivery path; equal at all processes of a domain.
 	// Default 8.
@@ -41,8 +41,9 @@ type Settings struct {
 	// RingBytes is the size of a sender's ring in a subgroup, a power of two from 4 KiB to 1 GiB; equal at all processes
 	// of a domain. A sample that is larger than half of it makes the ring grow first. Default 1 MiB.
 	RingBytes int
-	// MaxRingBytes is up to where rings of this process grow for samples that are larger than half of one, a power of two from RingBytes, for
-	// rings that do not grow, to 1 GiB. Half of it is the largest sample that this process can write. Default 1 GiB.
+	// MaxRingBytes is up to where rings of this process grow for samples that are larger than half of one, a power of
+	// two from RingBytes, for rings that do not grow, to 1 GiB. Half of it is the largest sample that this process can
+	// write. Default 1 GiB.
 	MaxRingBytes int
 	// Lease is how long a process may be silent before the others go on without it, from 10 ms to an hour; equal at all
 	// processes of a domain. Short leases find failures soon, and take a process that is merely slow for failed. Three
@@ -52,9 +53,10 @@ type Settings struct {
 	// hour. A sleeper is woken within tens of microseconds, one that looks sees a sample in less than one, and
 	// takes a core for that as long as it waits. Default: DDS_SPIN, else 30 µs.
 	Spin time.Duration
-	// LendBytes is the size from which on samples are read where the writer put them, in its ring, and not copied at delivery: 1
-	// for all, -1 for none. Samples of a topic without key that RELIABLE readers with KEEP_ALL take by loan are lent together, many at a time,
-	// whatever their size. A sample that lies unread while a writer needs the room is copied then. Default: DDS_LEND, else 1024.
+	// LendBytes is the size from which on samples are read where the writer put them, in its ring, and not copied at
+	// delivery: 1 for all, -1 for none. Samples of a topic without key that RELIABLE readers with KEEP_ALL take by loan
+	// are lent together, many at a time, whatever their size. A sample that lies unread while a writer needs the room
+	// is copied then. Default: DDS_LEND, else 1024.
 	LendBytes int
 	// Witness is the name of the participant whose vote decides when a failure of the network splits the domain into
 	// halves (WithName); equal at all processes of a domain. Without one, neither of two equal halves goes on. Default:
@@ -64,8 +66,9 @@ type Settings struct {
 	// "-nulls,-batch-send", or "-all"; equal at all processes of a domain. Default: DDS_SPINDLE, else all are on.
 	Spindle string
 	// LogSegmentBytes is the size of the files of which a log consists, which are reserved whole when they are begun: a
-	// multiple of 4 KiB from 8 KiB to 1 GiB. A sample of a PERSISTENT topic has to fit; a writer goes by what its own process says, so it is to be the same
-	// at all that store a topic: the log of one whose files are smaller fails with the first sample that does not fit. Default 64 MiB.
+	// multiple of 4 KiB from 8 KiB to 1 GiB. A sample of a PERSISTENT topic has to fit; a writer goes by what its own
+	// process says, so it is to be the same at all that store a topic: the log of one whose files are smaller fails
+	// with the first sample that does not fit. Default 64 MiB.
 	LogSegmentBytes int64
 }
 
@@ -143,7 +146,8 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 		s.MaxRingBytes = maxRingBytes
 	}
 	if n := s.MaxRingBytes; n < s.RingBytes || n > maxRingBytes || n&(n-1) != 0 {
-		return s, fmt.Errorf("Settings.MaxRingBytes is %d; it must be a power of two from RingBytes, which is %d, to %d", n, s.RingBytes, maxRingBytes)
+		return s, fmt.Errorf("Settings.MaxRingBytes is %d; it must be a power of two from RingBytes, which is %d, to %d", n,
+			s.RingBytes, maxRingBytes)
 	}
 	if s.LendBytes, err = lendBytes(s.LendBytes, getenv("DDS_LEND")); err != nil {
 		return s, err
@@ -183,8 +187,8 @@ func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, err
 	return s, nil
 }
 
-// checkDir tells whether logs can be in a directory, which need not be there yet. It makes nothing. Where logs are that may be written, others may
-// not be made: whoever needs one is told then.
+// checkDir tells whether logs can be in a directory, which need not be there yet. It makes nothing. Where logs are that
+// may be written, others may not be made: whoever needs one is told then.
 func checkDir(dir string) error {
 	at, err := filepath.Abs(dir)
 	if err != nil {

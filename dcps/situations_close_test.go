@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// While another goroutine closes the participant, and waits for the others, every call returns no later than that is done, and is told what it may know.
+// While another goroutine closes the participant, and waits for the others, every call returns no later than that is
+// done, and is told what it may know.
 func TestCallsWhileClosing(t *testing.T) {
 	for _, c := range callsInSituations() {
 		t.Run(c.name, func(t *testing.T) {

@@ -281,8 +281,8 @@ var alsoOfClosed = map[string]bool{
 	"DataReader.SetListener": true, "DataReader.LookupInstance": true, "DataReader.KeyValue": true,
 }
 
-// Whatever a process is in: every call returns in time, with nothing or with an error that says what it is about, why, and what to do; and everything
-// can be closed.
+// Whatever a process is in: every call returns in time, with nothing or with an error that says what it is about, why,
+// and what to do; and everything can be closed.
 func TestCallsInSituations(t *testing.T) {
 	calls := callsInSituations()
 	for _, at := range situations() {

@@ -12,25 +12,26 @@ import (
 
 // What is known of the samples of a writer: who waits for it, and the status that follows it.
 
-// WaitForStable waits until all that was written before has been handed over at every receiving process (extension): the caches of all
-// matched readers have it, and it lasts as long as one of these processes does, whatever becomes of this one. Unlike
-// WaitForAcknowledgments it does not wait for disks, nor fail with a log. What the others did without this process is told in the
-// same way.
+// WaitForStable waits until all that was written before has been handed over at every receiving process (extension):
+// the caches of all matched readers have it, and it lasts as long as one of these processes does, whatever becomes of
+// this one. Unlike WaitForAcknowledgments it does not wait for disks, nor fail with a log. What the others did without
+// this process is told in the same way.
 func (w *DataWriter[T]) WaitForStable(ctx context.Context) error {
 	return w.untyped().WaitForStable(ctx)
 }
 
-// WaitForDurable waits until all that was written before is on disk at every process that stores it (extension): it outlasts all
-// processes. A writer whose DURABILITY is not PERSISTENT is refused with ErrPreconditionNotMet, where WaitForAcknowledgments would
-// wait for readers only; otherwise the two are the same. What is written while all logs that have the topic are away is delivered, and is not in the history with which
-// the topic goes on when they are back: of that one call, or those that wait at once, fails with ErrPreconditionNotMet.
+// WaitForDurable waits until all that was written before is on disk at every process that stores it (extension): it
+// outlasts all processes. A writer whose DURABILITY is not PERSISTENT is refused with ErrPreconditionNotMet, where
+// WaitForAcknowledgments would wait for readers only; otherwise the two are the same. What is written while all logs
+// that have the topic are away is delivered, and is not in the history with which the topic goes on when they are back:
+// of that one call, or those that wait at once, fails with ErrPreconditionNotMet.
 func (w *DataWriter[T]) WaitForDurable(ctx context.Context) error {
 	return w.untyped().WaitForDurable(ctx)
 }
 
-// StableStatus tells how far what the writer has sent is known to be safe, and starts a new count of changes (extension). The status is
-// followed from the first call on, or from when somebody listens, or enables StableStatusBit at the StatusCondition, which AnyStatus there
-// does not do unless it is set.
+// StableStatus tells how far what the writer has sent is known to be safe, and starts a new count of changes
+// (extension). The status is followed from the first call on, or from when somebody listens, or enables StableStatusBit
+// at the StatusCondition, which AnyStatus there does not do unless it is set.
 func (w *DataWriter[T]) StableStatus() StableStatus { return w.untyped().StableStatus() }
 
 // StableStatus is the writer's (STABLE, extension). Numbers are those of SampleInfo.WriterSequence, which count disposals too.
@@ -41,9 +42,10 @@ type StableStatus struct {
 	// Durable: up to it, all is on disk; 0 of a writer that is not PERSISTENT. See WaitForDurable.
 	Durable       uint64
 	DurableChange uint64
-	// DoubtCount is how often the others went on without this process while samples were on their way: of some that the numbers
-	// cover, it is not known whether they arrived. See WaitForAcknowledgments. It also counts how often a history went on without samples that were written while all
-	// logs that have it were away, though the numbers cover them. See WaitForDurable.
+	// DoubtCount is how often the others went on without this process while samples were on their way: of some that the
+	// numbers cover, it is not known whether they arrived. See WaitForAcknowledgments. It also counts how often a
+	// history went on without samples that were written while all logs that have it were away, though the numbers cover
+	// them. See WaitForDurable.
 	DoubtCount       int32
 	DoubtCountChange int32
 }
@@ -60,7 +62,8 @@ func (w *writer) WaitForDurable(ctx context.Context) error {
 	const op = "WaitForDurable"
 	if w.enabled.Load() && !w.ended.Load() && w.path != topic.Logged {
 		return &Error{Op: op, Entity: w.what, Code: ErrPreconditionNotMet,
-			Detail: "DURABILITY is " + w.qosNow().Durability.Kind.String() + ", so nothing of it comes to a disk; ask for PERSISTENT, or use WaitForStable"}
+			Detail: "DURABILITY is " + w.qosNow().Durability.Kind.String() +
+				", so nothing of it comes to a disk; ask for PERSISTENT, or use WaitForStable"}
 	}
 	return w.confirmed(ctx, op, true)
 }
@@ -113,8 +116,9 @@ func (w *writer) reachable(ctx context.Context, op string, durable bool) error {
 	return err
 }
 
-// stability follows what becomes of a writer's samples, for the status STABLE. Nobody does unless somebody wants to know: then a goroutine
-// waits for all that was sent, and after that for the next message; for a PERSISTENT writer, another one waits for the disks.
+// stability follows what becomes of a writer's samples, for the status STABLE. Nobody does unless somebody wants to
+// know: then a goroutine waits for all that was sent, and after that for the next message; for a PERSISTENT writer,
+// another one waits for the disks.
 //
 //	wanted  stored true, for good, before the goroutines look at the latest number. Who sends has raised that before it looks at wanted: so
 //	        either it rings, or they see its number

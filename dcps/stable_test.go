@@ -55,7 +55,8 @@ func TestStableWithoutLog(t *testing.T) {
 	require.ErrorIs(t, w.WaitForDurable(patiently(t)), derecho.ErrLog)
 }
 
-// Samples that are not in the history with which the topic goes on are told of once to whoever waits for disks, and to no other writer.
+// Samples that are not in the history with which the topic goes on are told of once to whoever waits for disks, and to
+// no other writer.
 func TestLeftOutOfTheHistory(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))

@@ -272,8 +272,8 @@ func TestLogFailure(t *testing.T) {
 	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrLog, "nothing of it was left out, and it has failed all the same")
 }
 
-// A process joins again, and what needs its log is left out. It is told, and so is who waits; another writer of the process works. It is over when the
-// endpoints are announced.
+// A process joins again, and what needs its log is left out. It is told, and so is who waits; another writer of the
+// process works. It is over when the endpoints are announced.
 func TestRefusedLog(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))

@@ -18,10 +18,11 @@ import (
 // replica of the channel has one; all hold the same, because all add the same messages in the same order.
 //
 // Of each instance it keeps, for each writer, the latest samples: as many as the writer's HISTORY says, or for
-// TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. What does not fit the limits of that is not kept. A
-// disposal removes the samples of the instance: who comes late never learns of it. With a service_cleanup_delay it does
-// so only when the instance has had no writers for so long; until then who comes late gets both (§2.2.3.5). The samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set
-// counts for those who come late when the set has ended, and never if its writer goes before that.
+// TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. What does not fit the limits of that is not kept.
+// A disposal removes the samples of the instance: who comes late never learns of it. With a service_cleanup_delay it
+// does so only when the instance has had no writers for so long; until then who comes late gets both (§2.2.3.5). The
+// samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set counts for those who come late when
+// the set has ended, and never if its writer goes before that.
 //
 // Owned by the polling goroutine.
 type store struct {
@@ -519,8 +520,8 @@ func (s *store) ended() []*storedLine {
 
 func (l *storedLine) latest() *record { return l.records[len(l.records)-1] }
 
-// rekey finds the instances anew, if the handles have another form than those of this process: who saved the state may have another,
-// assignable type. What can not be read is forgotten.
+// rekey finds the instances anew, if the handles have another form than those of this process: who saved the state may
+// have another, assignable type. What can not be read is forgotten.
 func (s *store) rekey(keys *topic.Keys) {
 	if s.form == keys.Form() {
 		return

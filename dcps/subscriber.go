@@ -13,8 +13,8 @@ type Subscriber struct {
 	listener bound[SubscriberListener] // guarded by the participant's listening
 	call     func(*Subscriber)         // for DATA_ON_READERS; guarded by the lock of state
 	builtin  bool                      // it is DomainParticipant.BuiltinSubscriber
-	// stops are statuses that the participant's listener is not told of: at a built-in Subscriber all, as its listener is nil with all
-	// statuses in its mask (§2.2.5), until it gets another one. Guarded by the participant's listening.
+	// stops are statuses that the participant's listener is not told of: at a built-in Subscriber all, as its listener
+	// is nil with all statuses in its mask (§2.2.5), until it gets another one. Guarded by the participant's listening.
 	stops StatusMask
 
 	// Guarded by group.mu.
@@ -80,7 +80,8 @@ func (sub *Subscriber) absent() bool { return sub == nil || sub.p == nil }
 // adopt adds a reader, which is not the application's if the Subscriber is built in.
 func (sub *Subscriber) adopt(op string, r *reader) error {
 	if sub.builtin && !r.builtin {
-		return &Error{Op: op, Entity: sub.what, Code: ErrPreconditionNotMet, Detail: "the built-in Subscriber has the readers of the built-in topics only; make another Subscriber"}
+		return &Error{Op: op, Entity: sub.what, Code: ErrPreconditionNotMet,
+			Detail: "the built-in Subscriber has the readers of the built-in topics only; make another Subscriber"}
 	}
 	return sub.add(op, r)
 }
@@ -192,9 +193,10 @@ func (d *dataOnReaders) arrived(g *groupEntity) {
 	}
 }
 
-// Readers lists the readers that have samples in the given states (DDS: get_datareaders); a zero mask means any. With PRESENTATION access_scope
-// GROUP and ordered_access it has a reader once for each sample, in the order in which they are to be read: take from each, one after the
-// other, between BeginAccess and EndAccess. Each Read or Take of such a reader gives one sample at most (DDS 1.4 §2.2.2.5.3.8).
+// Readers lists the readers that have samples in the given states (DDS: get_datareaders); a zero mask means any. With
+// PRESENTATION access_scope GROUP and ordered_access it has a reader once for each sample, in the order in which they
+// are to be read: take from each, one after the other, between BeginAccess and EndAccess. Each Read or Take of such a
+// reader gives one sample at most (DDS 1.4 §2.2.2.5.3.8).
 func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances InstanceState) []AnyDataReader {
 	if !sub.Enabled() {
 		return nil

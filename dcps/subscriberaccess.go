@@ -117,7 +117,8 @@ func (sub *Subscriber) inOrder(readers []*reader, s *selection) []AnyDataReader 
 	return out
 }
 
-// orderOf tells what a Subscriber's PRESENTATION makes of the order in which a reader gives samples; see reader.inOrder and oneByOne.
+// orderOf tells what a Subscriber's PRESENTATION makes of the order in which a reader gives samples; see reader.inOrder
+// and oneByOne.
 func orderOf(p qos.Presentation) (inOrder, oneByOne bool) {
 	inOrder = p.OrderedAccess && p.AccessScope != qos.PresentationInstance
 	return inOrder, inOrder && p.AccessScope == qos.PresentationGroup
@@ -185,5 +186,6 @@ func (r *reader) accessible(op string) error {
 	if a := r.sub.access; a == nil || !a.group || r.frozen {
 		return nil
 	}
-	return &Error{Op: op, Entity: r.what, Code: ErrPreconditionNotMet, Detail: "PRESENTATION access_scope is GROUP: call Subscriber.BeginAccess first, and EndAccess when all readers are read"}
+	return &Error{Op: op, Entity: r.what, Code: ErrPreconditionNotMet,
+		Detail: "PRESENTATION access_scope is GROUP: call Subscriber.BeginAccess first, and EndAccess when all readers are read"}
 }

@@ -75,8 +75,8 @@ func TestTimestampsAtTheLimits(t *testing.T) {
 	require.WithinRange(t, stampOf(), before, time.Now().Add(time.Minute), "a time that was refused changes nothing")
 }
 
-// By source timestamp a loan that waited for room, and so comes behind what was written meanwhile, has a timestamp of that place, unless
-// it asked for one.
+// By source timestamp a loan that waited for room, and so comes behind what was written meanwhile, has a timestamp of
+// that place, unless it asked for one.
 func TestTimestampOfALoanThatWaited(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		virtually(t, func(t *testing.T, d *domain) {

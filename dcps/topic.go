@@ -143,7 +143,8 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 	}
 	if e != nil {
 		if c.listener != nil {
-			return nil, &Error{Op: op, Entity: e.what, Code: ErrPreconditionNotMet, Detail: "the topic exists; its listener is set where it is made first, or with SetListener"}
+			return nil, &Error{Op: op, Entity: e.what, Code: ErrPreconditionNotMet,
+				Detail: "the topic exists; its listener is set where it is made first, or with SetListener"}
 		}
 		if q := e.qosNow(); c.qos != nil && c.qos.String() != q.String() {
 			return nil, &Error{
@@ -155,10 +156,12 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 		return e, nil
 	}
 	if p.filters[name] != nil {
-		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "this participant has a content-filtered topic of that name already; choose another one"}
+		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet,
+			Detail: "this participant has a content-filtered topic of that name already; choose another one"}
 	}
 	if p.multis[name] != nil {
-		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "this participant has a multitopic of that name already; choose another one"}
+		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet,
+			Detail: "this participant has a multitopic of that name already; choose another one"}
 	}
 	e = &topicEntity{name: name, support: support, users: 1, qos: p.defaults.topic}
 	if c.qos != nil {

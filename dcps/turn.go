@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// turn is a lock that a caller gives up waiting for, and the latest number that was given out under it. While nobody waits it costs two
-// atomic operations, with the number.
+// turn is a lock that a caller gives up waiting for, and the latest number that was given out under it. While nobody
+// waits it costs two atomic operations, with the number.
 //
 // Words and their writers (all atomics are sequentially consistent):
 //

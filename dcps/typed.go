@@ -25,8 +25,8 @@ func (w *DataWriter[T]) Topic() *Topic[T] {
 	return w.of
 }
 
-// Handle names the writer in its domain (DDS: get_instance_handle), also after its process has joined again. It is HandleNil until
-// the writer is enabled.
+// Handle names the writer in its domain (DDS: get_instance_handle), also after its process has joined again. It is
+// HandleNil until the writer is enabled.
 func (w *DataWriter[T]) Handle() InstanceHandle { return w.untyped().handleNow() }
 
 // Publisher gives the writer's Publisher.
@@ -50,8 +50,8 @@ func (w *DataWriter[T]) MaxSampleSize() int {
 	return u.maxSize // stored before enabled
 }
 
-// Dropped counts the samples of a best-effort writer that were not sent because its ring was full, or had to grow for them. Its readers count
-// them in SAMPLE_LOST.
+// Dropped counts the samples of a best-effort writer that were not sent because its ring was full, or had to grow for
+// them. Its readers count them in SAMPLE_LOST.
 func (w *DataWriter[T]) Dropped() uint64 { return w.untyped().dropped.Load() }
 
 // StatusCondition gives the condition over the writer's statuses (DDS: get_statuscondition).
@@ -114,8 +114,8 @@ func (r *DataReader[T]) Topic() *Topic[T] {
 	return r.of
 }
 
-// Handle names the reader in its domain (DDS: get_instance_handle), also after its process has joined again. It is HandleNil until
-// the reader is enabled.
+// Handle names the reader in its domain (DDS: get_instance_handle), also after its process has joined again. It is
+// HandleNil until the reader is enabled.
 func (r *DataReader[T]) Handle() InstanceHandle { return r.untyped().handleNow() }
 
 // Subscriber gives the reader's Subscriber.
@@ -171,9 +171,10 @@ func (r *DataReader[T]) WaitForMatch(ctx context.Context, n int) error {
 }
 
 // WaitForHistoricalData waits until the reader has all samples that were kept for late joiners (DDS:
-// wait_for_historical_data). A VOLATILE reader has them at once: there are none. When the domain went on without this process any
-// other waits anew, until the process has joined again and the reader has what was kept for it meanwhile. While the log that a PERSISTENT reader needs can not
-// be used then, it fails with ErrPreconditionNotMet and says why; the reader is announced, and the wait succeeds, when that is mended.
+// wait_for_historical_data). A VOLATILE reader has them at once: there are none. When the domain went on without this
+// process any other waits anew, until the process has joined again and the reader has what was kept for it meanwhile.
+// While the log that a PERSISTENT reader needs can not be used then, it fails with ErrPreconditionNotMet and says why;
+// the reader is announced, and the wait succeeds, when that is mended.
 func (r *DataReader[T]) WaitForHistoricalData(ctx context.Context) error {
 	const op = "WaitForHistoricalData"
 	u := r.untyped()

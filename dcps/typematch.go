@@ -13,10 +13,11 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// Whether a reader takes the samples of a writer whose type is not quite its own (XTypes 1.3 §7.6.3.4). All processes have to
-// come to the same answer, so it follows from the two announcements and from nothing else: not from types that a process happens to
-// know. Each announcement carries the complete type objects, so that the answer can name the member. What can not be announced, because
-// the type has no type object or a very large one, is compared by the signature: such a type is the same, or it is another one.
+// Whether a reader takes the samples of a writer whose type is not quite its own (XTypes 1.3 §7.6.3.4). All processes
+// have to come to the same answer, so it follows from the two announcements and from nothing else: not from types that
+// a process happens to know. Each announcement carries the complete type objects, so that the answer can name the
+// member. What can not be announced, because the type has no type object or a very large one, is compared by the
+// signature: such a type is the same, or it is another one.
 
 // typeKey identifies what an announcement says of a type.
 type typeKey [32]byte
@@ -35,7 +36,8 @@ func (n *announcement) sameType(o *announcement) bool {
 	return n.signature == o.signature && n.typeName == o.typeName
 }
 
-// typeMatcher compares types, each pair once. Its answers do not depend on what it compared before. One goroutine uses it at a time.
+// typeMatcher compares types, each pair once. Its answers do not depend on what it compared before. One goroutine uses
+// it at a time.
 type typeMatcher struct {
 	types    map[typeKey]*announcedType
 	verdicts map[typePair]typeVerdict
@@ -60,7 +62,8 @@ type typeVerdict struct {
 
 func (v typeVerdict) ok() bool { return v.why == "" }
 
-// maxVerdicts and maxTypes bound what a matcher remembers: announcements come and go. With more it begins anew, and finds the same.
+// maxVerdicts and maxTypes bound what a matcher remembers: announcements come and go. With more it begins anew, and
+// finds the same.
 const (
 	maxVerdicts = 4096
 	maxTypes    = 256 // each takes many times the bytes of its type objects
@@ -173,7 +176,8 @@ func (v typeVerdict) refused(w, r *announcement) []qos.Incompatibility {
 	}}
 }
 
-// differ tells why two endpoints of a topic are inconsistent. Two writers, and two readers, are if nobody can have to do with both.
+// differ tells why two endpoints of a topic are inconsistent. Two writers, and two readers, are if nobody can have to
+// do with both.
 func (h *hub) differ(a, b *announcement) typeVerdict {
 	switch {
 	case a.writes && !b.writes:
@@ -189,7 +193,8 @@ func (h *hub) differ(a, b *announcement) typeVerdict {
 
 // readable are the rules by which the keys of a writer's samples can be found with another type than the writer's.
 func readable(w *announcement) xtypes.Consistency {
-	return xtypes.Consistency{IgnoreSequenceBounds: true, IgnoreStringBounds: true, IgnoreMemberNames: true, XCDR1: w.writes && sendsXCDR1(w.writer.DataRepresentation)}
+	return xtypes.Consistency{IgnoreSequenceBounds: true, IgnoreStringBounds: true, IgnoreMemberNames: true, XCDR1: w.writes &&
+		sendsXCDR1(w.writer.DataRepresentation)}
 }
 
 // explain says how the type of a peer differs from the local one.
@@ -204,8 +209,8 @@ func (v typeVerdict) explain(local, remote *announcement, at Peer) string {
 		local.topic, local.typeName, at, local.typeText, remote.typeText)
 }
 
-// localType is the type that a topic has in this participant. All instances are found with it, whatever type their writer has: the
-// handles of one participant are of one form.
+// localType is the type that a topic has in this participant. All instances are found with it, whatever type their
+// writer has: the handles of one participant are of one form.
 type localType struct {
 	ann  *announcement
 	keys *topic.Keys
@@ -242,8 +247,8 @@ func (h *hub) settleType(peers *topicPeers, e *endpoint) {
 	}
 }
 
-// announcedObjects are the type objects that tell the domain of the topic's type; nil if there are none, or too many. They stay what they
-// are with the first announcement.
+// announcedObjects are the type objects that tell the domain of the topic's type; nil if there are none, or too many.
+// They stay what they are with the first announcement.
 func (t *topicEntity) announcedObjects() []byte {
 	t.objects.Do(func() {
 		text := []byte(t.support.Type.TypeObject)

@@ -85,7 +85,8 @@ func readsAs[W, R any, PW cdr.Type[W], PR cdr.Type[R]](t *testing.T, representat
 	require.Zero(t, r.Topic().InconsistentTopicStatus().TotalCount)
 }
 
-// A reader gets the samples of writers with an older and with a newer version of its type, in both encodings, as values of its own.
+// A reader gets the samples of writers with an older and with a newer version of its type, in both encodings, as values
+// of its own.
 //
 // Clauses: X7.6.3.1, X7.6.3.4, X7.2.4
 func TestXTypes13_7_6_3_4_EvolvedTypesMatch(t *testing.T) {
@@ -123,8 +124,8 @@ func endpoints[W, R any, PW cdr.Type[W], PR cdr.Type[R]](t *testing.T, c typeRul
 		typed{r.Topic().InconsistentTopicStatus, r.RequestedIncompatibleQosStatus, func() int32 { return r.SubscriptionMatchedStatus().TotalCount }}
 }
 
-// The policy of the reader decides. Who is refused is told on both sides, by INCONSISTENT_TOPIC and by the incompatible-QoS statuses, with
-// the member where the types part.
+// The policy of the reader decides. Who is refused is told on both sides, by INCONSISTENT_TOPIC and by the
+// incompatible-QoS statuses, with the member where the types part.
 //
 // Clauses: X7.6.3.4, X7.6.3.4.2, 2.2.2.3.2.1
 func TestXTypes13_7_6_3_4_ReaderDecides(t *testing.T) {
@@ -244,8 +245,8 @@ func TestTypesOfTwoWriters(t *testing.T) {
 	require.Equal(t, int32(1), grown.Topic().InconsistentTopicStatus().TotalCount)
 }
 
-// A reader of a newer type gets the history of an older one, from a process that has the newer type, too: handles are of another form there
-// than where the samples come from, and right.
+// A reader of a newer type gets the history of an older one, from a process that has the newer type, too: handles are
+// of another form there than where the samples come from, and right.
 //
 // Clauses: X7.6.3.4, 2.2.3.4
 func TestXTypes13_HistoryOfAnOlderType(t *testing.T) {

@@ -19,12 +19,14 @@ const (
 	ViewLeft
 	// ViewFailed: the domain goes on without a process, which died or was not heard for too long.
 	ViewFailed
-	// ViewIsolated: this process hears too few of the others to go on. ViewResumed or ViewExcluded follows. Or it is to join, for the
-	// first time or after ViewExcluded, and those that are left of the domain are too few to let it in: ViewResumed or ViewRejoined follows.
+	// ViewIsolated: this process hears too few of the others to go on. ViewResumed or ViewExcluded follows. Or it is to
+	// join, for the first time or after ViewExcluded, and those that are left of the domain are too few to let it in:
+	// ViewResumed or ViewRejoined follows.
 	ViewIsolated
 	// ViewResumed: this process hears enough of them again, and has missed nothing.
 	ViewResumed
-	// ViewExcluded: the others went on without this process, or it left its group for a larger one that it met. It joins again by itself; ViewRejoined follows.
+	// ViewExcluded: the others went on without this process, or it left its group for a larger one that it met. It
+	// joins again by itself; ViewRejoined follows.
 	ViewExcluded
 	// ViewRejoined: this process is a member again, and its writers and readers are announced again.
 	ViewRejoined
@@ -48,8 +50,8 @@ type ViewChange struct {
 	// At is when this process learned of it. What readers were handed before has an earlier reception timestamp, and what they
 	// were handed after it none that is earlier.
 	At time.Time
-	// Err is the cause of ViewIsolated and ViewExcluded, with details: derecho.ErrNoMajority, derecho.ErrExcluded, or derecho.ErrOtherGroup, which
-	// is a derecho.ErrExcluded, too.
+	// Err is the cause of ViewIsolated and ViewExcluded, with details: derecho.ErrNoMajority, derecho.ErrExcluded, or
+	// derecho.ErrOtherGroup, which is a derecho.ErrExcluded, too.
 	Err error
 }
 

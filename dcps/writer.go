@@ -201,8 +201,8 @@ type reservation struct {
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
 // and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for, or
-// atCall, and from the time of the call. What was reserved is stored in r, where the caller has it: it is too large to be handed about
-// for each sample.
+// atCall, and from the time of the call. What was reserved is stored in r, where the caller has it: it is too large to
+// be handed about for each sample.
 func (w *writer) reserve(ctx context.Context, op string, size int, from, at int64, r *reservation) error {
 	if w.direct != nil && w.reserveDirectly(size, from, at, r) {
 		return nil
@@ -521,8 +521,9 @@ func (w *writer) pathNow() topic.Path {
 	return w.path
 }
 
-// farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell is withdrawn all the same: that tells its readers
-// that it is gone. Its ring stays full, say; in an outage, or while its log is refused, there is nobody to say it to.
+// farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell is withdrawn
+// all the same: that tells its readers that it is gone. Its ring stays full, say; in an outage, or while its log is
+// refused, there is nobody to say it to.
 func (w *writer) farewell(ctx context.Context) error {
 	if w.sayClosing(ctx) == nil {
 		_ = w.p.core.WaitAcked(ctx, w.at.sg)
@@ -697,7 +698,8 @@ func (t *writerInstances) atRound() int {
 
 // noteWhenAcked is note for a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged: it
 // waits for that, up to max_blocking_time (§2.2.3.14). full is what note has said.
-func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, encoded []byte, t *writerInstances, from int64, full error) (noted, error) {
+func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, encoded []byte, t *writerInstances, from int64,
+	full error) (noted, error) {
 	if deadline := w.deadlineFrom(sampleClock.time(from)); !deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)

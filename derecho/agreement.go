@@ -175,7 +175,8 @@ func (a *agreement) tick() bool {
 	} else {
 		a.e.postQuiet()
 	}
-	if !a.e.drained && (a.m.phase == joined || !mutant.Is("leaver-undialled")) { // who leaves, too, has to learn that the others have gone on without it
+	// who leaves, too, has to learn that the others have gone on without it
+	if !a.e.drained && (a.m.phase == joined || !mutant.Is("leaver-undialled")) {
 		for i := range a.watches {
 			if i != a.me() && !a.e.gone[i] {
 				a.tellSilence(i)
@@ -255,8 +256,8 @@ func (a *agreement) lost(i int) {
 	a.e.kick()
 }
 
-// linked takes note of a link to a member that is there again: it was one end that had given up the other, which lives. Whether it is heard the
-// heartbeats tell.
+// linked takes note of a link to a member that is there again: it was one end that had given up the other, which lives.
+// Whether it is heard the heartbeats tell.
 func (a *agreement) linked(i int) {
 	if certain := a.e.table.Certain(); a.accuses(a.me(), i, certain) && !mutant.Is("certain-stays") {
 		a.mark(certain, i, false)
@@ -264,8 +265,8 @@ func (a *agreement) linked(i int) {
 	}
 }
 
-// dying takes note of a member whose process is about to end. It is accused as if it was silent, so several have to see that it is, or a
-// while has to pass.
+// dying takes note of a member whose process is about to end. It is accused as if it was silent, so several have to see
+// that it is, or a while has to pass.
 func (a *agreement) dying(i int) {
 	if w := &a.watches[i]; w.accused == 0 {
 		w.accused = a.m.now
@@ -335,9 +336,11 @@ func (a *agreement) failed() set {
 	}
 }
 
-// misfit is the next to go of those that are left, this node hears, and do not hear each other, whichever of the two it is that does not; -1 if there
-// is none. It is a matter of connections: who has most that are broken goes, in one direction or in both, so that who is heard by all and hears nobody does not
-// set them against each other. Of several it is the one that joined last. All who hear the same accusations remove the same, and those who are left hear each other.
+// misfit is the next to go of those that are left, this node hears, and do not hear each other, whichever of the two it
+// is that does not; -1 if there is none. It is a matter of connections: who has most that are broken goes, in one
+// direction or in both, so that who is heard by all and hears nobody does not set them against each other. Of several
+// it is the one that joined last. All who hear the same accusations remove the same, and those who are left hear each
+// other.
 func (a *agreement) misfit(gone set) int {
 	accused := a.e.table.Accused()
 	apart := func(i, j int) bool {
@@ -733,8 +736,9 @@ func (a *agreement) hear(end ending) {
 	a.conclude(d)
 }
 
-// fill ends senders that have failed, in a view that ended with all that was sent. That a sender had closed it may have told to some of those on its host alone, who have
-// delivered all of it. Whoever has all of its commands has no more to wait for; who has not was not heard by those who went on, and never gets them.
+// fill ends senders that have failed, in a view that ended with all that was sent. That a sender had closed it may have
+// told to some of those on its host alone, who have delivered all of it. Whoever has all of its commands has no more to
+// wait for; who has not was not heard by those who went on, and never gets them.
 func (a *agreement) fill() {
 	if !a.e.whole || a.e.drained || a.reals == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who has announced a reader, and asks for something then in another subgroup, gets the answer: a sender that goes on in the epoch before does
-// not keep it from it.
+// Who has announced a reader, and asks for something then in another subgroup, gets the answer: a sender that goes on
+// in the epoch before does not keep it from it.
 func TestAnswerReachesWhoAskedForIt(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		ask, answer := Subgroup{ID: 31, Mode: Ordered}, Subgroup{ID: 32, Mode: Ordered}

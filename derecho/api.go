@@ -37,8 +37,8 @@ const (
 	Unordered Mode = 1
 	// Ordered is atomic multicast: one total order for all members, delivered when stable.
 	Ordered Mode = 2
-	// Logged is Ordered, and members append what they deliver to a log on disk, of the channels with which they have announced it (Endpoint.Log);
-	// see Config.OpenLog and Node.WaitDurable.
+	// Logged is Ordered, and members append what they deliver to a log on disk, of the channels with which they have
+	// announced it (Endpoint.Log); see Config.OpenLog and Node.WaitDurable.
 	Logged Mode = 3
 )
 
@@ -81,10 +81,11 @@ type LogState struct {
 	Seq uint64
 	// Logs are those that had the channel in that epoch, ascending.
 	Logs []uint64
-	// Openings says of each of them how often it had been opened when the epoch began, as far as the members knew; nil: not recorded, by an
-	// earlier version.
+	// Openings says of each of them how often it had been opened when the epoch began, as far as the members knew; nil:
+	// not recorded, by an earlier version.
 	Openings []uint32
-	// Past are the logs that had the channel in an epoch of this line before, ascending, and how often each had been opened, as far as the members knew.
+	// Past are the logs that had the channel in an epoch of this line before, ascending, and how often each had been
+	// opened, as far as the members knew.
 	Past []Opening
 	// Opened is how often this log has been opened, this time included.
 	Opened uint32
@@ -139,9 +140,10 @@ type Handler interface {
 	// Entered says that this node has become a member, under this ID, before anything else of the
 	// group is told. It is called again, with another ID, when the node has joined again.
 	Entered(id NodeID)
-	// EndpointAdded comes in the same order at every member, own endpoints included; EndpointRemoved when the last message of the
-	// endpoint was delivered here, so its place among other endpoints may differ. A node that joins gets EndpointAdded for all that exist before Join returns. What this node
-	// sends after it was told of a reader reaches that reader.
+	// EndpointAdded comes in the same order at every member, own endpoints included; EndpointRemoved when the last
+	// message of the endpoint was delivered here, so its place among other endpoints may differ. A node that joins gets
+	// EndpointAdded for all that exist before Join returns. What this node sends after it was told of a reader reaches
+	// that reader.
 	EndpointAdded(ep Endpoint)
 	EndpointRemoved(ep Endpoint)
 	// EndpointChanged says that an endpoint has another Info from now on (Node.ChangeEndpoint). It comes at the same place of
@@ -153,7 +155,8 @@ type Handler interface {
 	// NodeJoined and NodeLeft report members; a leaving node's endpoints are removed first.
 	NodeJoined(id NodeID)
 	NodeLeft(id NodeID)
-	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused. EndpointAdded was called for whoever writes.
+	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused. EndpointAdded was called for
+	// whoever writes.
 	Deliver(sg SubgroupID, batch []Message)
 	// Reclaim says that a sender waits for room that is lent here, or that an epoch is over: whatever is not in use is to be
 	// copied and released.
@@ -163,21 +166,25 @@ type Handler interface {
 	// while deliveries go on, and encodes it. nil if there is no state.
 	SaveState(sg SubgroupID, ch ChannelID) (encode func() []byte)
 	// AwaitState says that this node, from epoch from on, starts to keep the state of ch on sg; if from is 0, that it
-	// starts to receive ch without keeping its state, which it may still be asked for if it has kept it until now. If pending is true ReadState follows with the state as of the beginning of that
-	// epoch, or another AwaitState; or the node's own endpoint is withdrawn first. Deliver may still bring messages of ch from epochs before, if the node received ch
-	// for another endpoint: that state covers them already. If pending is false nobody has a state: the node goes on from
-	// what its log held, if it keeps one, and what it was handed from that epoch on, if it waited until now.
+	// starts to receive ch without keeping its state, which it may still be asked for if it has kept it until now. If
+	// pending is true ReadState follows with the state as of the beginning of that epoch, or another AwaitState; or the
+	// node's own endpoint is withdrawn first. Deliver may still bring messages of ch from epochs before, if the node
+	// received ch for another endpoint: that state covers them already. If pending is false nobody has a state: the
+	// node goes on from what its log held, if it keeps one, and what it was handed from that epoch on, if it waited
+	// until now.
 	AwaitState(sg SubgroupID, ch ChannelID, from uint32, pending bool)
 	// ReadState decodes a state that has come, which is not called on the polling goroutine but on one of
 	// its own. What it returns is an upcall like the others, and takes the state over; it is not called
 	// if another state is on its way by then.
 	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func())
-	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. If this one has joined again and its endpoints that need the log are
-	// left out until it can be used, that is a LogError which is Refused. EndpointAdded follows for each when it is announced, and nil when all are.
+	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. If this one has joined again
+	// and its endpoints that need the log are left out until it can be used, that is a LogError which is Refused.
+	// EndpointAdded follows for each when it is announced, and nil when all are.
 	LogFailed(sg SubgroupID, node NodeID, err error)
-	// LeftOut says that messages of a writer of this node, which keeps the state of its channel on a Logged subgroup, are not in the history with which that goes on, up to one with the
-	// number upTo: nobody had the state when they were sent, and it was taken from logs that have come back. Those who received them then were handed them. Others may have been in
-	// time. It comes before WaitDurable fails no more for the logs that were away.
+	// LeftOut says that messages of a writer of this node, which keeps the state of its channel on a Logged subgroup,
+	// are not in the history with which that goes on, up to one with the number upTo: nobody had the state when they
+	// were sent, and it was taken from logs that have come back. Those who received them then were handed them. Others
+	// may have been in time. It comes before WaitDurable fails no more for the logs that were away.
 	LeftOut(sg SubgroupID, ch ChannelID, writer EndpointID, upTo uint64)
 	// Silence tells, with every heartbeat of this node while another member is silent, for how long it has been,
 	// and 0 when it is heard again. It is much less than Config.Lease for one that is well; the group goes on
@@ -186,15 +193,16 @@ type Handler interface {
 	// NodeFailed reports a member that the group goes on without. Its endpoints are removed after that,
 	// when all that they sent before is delivered, then it has left.
 	NodeFailed(id NodeID)
-	// Isolated reports that too few members are heard to agree on anything: nothing is delivered, and
-	// Reserve fails with the same error. nil: it is over. Excluded follows if the others went on
-	// without this node meanwhile. nil also follows Excluded, when the node has joined again and all its
-	// endpoints are announced again: then Reserve works. It does not come earlier, also if the node is isolated for a while before that. Before this node has joined, for the first time or again, it tells that
-	// the group lets nobody in, because the members that are left are too few to agree on it.
+	// Isolated reports that too few members are heard to agree on anything: nothing is delivered, and Reserve fails
+	// with the same error. nil: it is over. Excluded follows if the others went on without this node meanwhile. nil
+	// also follows Excluded, when the node has joined again and all its endpoints are announced again: then Reserve
+	// works. It does not come earlier, also if the node is isolated for a while before that. Before this node has
+	// joined, for the first time or again, it tells that the group lets nobody in, because the members that are left
+	// are too few to agree on it.
 	Isolated(err error)
-	// Undelivered hands over what this node had committed and was not handed itself, in order, when the group has gone on
-	// without it: others may have been handed it, all of them or nobody. It is called of subgroups that the node receives. Endpoints are removed, and Excluded follows, after
-	// that. Slot.Commit tells of what is committed later.
+	// Undelivered hands over what this node had committed and was not handed itself, in order, when the group has gone
+	// on without it: others may have been handed it, all of them or nobody. It is called of subgroups that the node
+	// receives. Endpoints are removed, and Excluded follows, after that. Slot.Commit tells of what is committed later.
 	Undelivered(sg SubgroupID, own []Message)
 	// Excluded reports that the group went on without this node. It joins again by itself, as a new
 	// node: EndpointRemoved for every endpoint and NodeLeft for every node came before, and
@@ -225,12 +233,14 @@ var (
 	ErrNoMajority = errors.New("derecho: no majority")
 	// ErrRecovering: too few of the logs that were written last are there to take one of them up.
 	ErrRecovering = errors.New("derecho: logs are missing")
-	// ErrHistory: the log of this node holds another history of the channel than the one that the members go on with, or what was stored in theirs without their knowledge.
+	// ErrHistory: the log of this node holds another history of the channel than the one that the members go on with,
+	// or what was stored in theirs without their knowledge.
 	ErrHistory = errors.New("derecho: another history")
 	// ErrCopied: another node that lives has the log of this one; the directory of one is a copy of the other's.
 	ErrCopied = errors.New("derecho: a copied log")
 	// ErrExcluded: the group went on without this node.
 	ErrExcluded = errors.New("derecho: excluded")
-	// ErrOtherGroup is an ErrExcluded: this node left its group for another of the same domain that it met, which is larger, or has a majority.
+	// ErrOtherGroup is an ErrExcluded: this node left its group for another of the same domain that it met, which is
+	// larger, or has a majority.
 	ErrOtherGroup = fmt.Errorf("%w: another group of the domain", ErrExcluded)
 )

@@ -17,16 +17,19 @@ import (
 // others get it from there.
 //
 // If all lack it the channel is bereft. The logs of those who had the state must come back, or a majority of them and
-// somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node gives
-// what it has to the others, by a transfer like any other. An orphan that failed, too, is not waited for; but if its log comes back and has
-// the state it counts like the others: disks that lie may have left it more (unheard). If no log had the state then it is waited for, too. Until then what the replicas receive of the channel is put
-// off. If what they have in
-// their logs is nothing, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
+// somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node
+// gives what it has to the others, by a transfer like any other. An orphan that failed, too, is not waited for; but if
+// its log comes back and has the state it counts like the others: disks that lie may have left it more (unheard). If no
+// log had the state then it is waited for, too. Until then what the replicas receive of the channel is put off. If what
+// they have in their logs is nothing, any log will do; and without any the replica goes on that has waited longest,
+// with what it has been handed since.
 //
-// What others have of other channels of the subgroup is not touched, and nothing of them waits: the logs may never come back. A log is not held for a
-// channel that its node lacks. It writes what comes; the beginnings of epochs leave the channel out, so what comes of that does not count (logger.resolve) until the
-// node goes on with it (ChannelStart.Since), and is not told to be stored before, or ever if the channel goes on from elsewhere (subgroup.disown).
-// Nor is Drained held back for it (logger.lags): the members give their epochs up, and whoever wants to leaves.
+// What others have of other channels of the subgroup is not touched, and nothing of them waits: the logs may never come
+// back. A log is not held for a channel that its node lacks. It writes what comes; the beginnings of epochs leave the
+// channel out, so what comes of that does not count (logger.resolve) until the node goes on with it
+// (ChannelStart.Since), and is not told to be stored before, or ever if the channel goes on from elsewhere
+// (subgroup.disown). Nor is Drained held back for it (logger.lags): the members give their epochs up, and whoever wants
+// to leaves.
 
 // bereavement is of a channel that nobody has the state of, or will have, as far as is known.
 type bereavement struct {
@@ -37,12 +40,14 @@ type bereavement struct {
 	line    []Opening // as in recovery, which may be forgotten meanwhile
 }
 
-// unheard is the log of a replica that failed while it waited for a state, or stored it: nobody knows whether that came, and was on disk.
+// unheard is the log of a replica that failed while it waited for a state, or stored it: nobody knows whether that
+// came, and was on disk.
 type unheard struct {
 	log     uint64
 	opening uint32 // how often it had been opened
 	epoch   uint32 // of the state
-	// only: no log had the state then, as it was kept in memory. What was told to be stored since is in this log if anywhere, so it is waited for.
+	// only: no log had the state then, as it was kept in memory. What was told to be stored since is in this log if
+	// anywhere, so it is waited for.
 	only bool
 }
 
@@ -56,8 +61,9 @@ func (u unheard) compare(o unheard) int {
 	return cmp.Or(cmp.Compare(u.log, o.log), cmp.Compare(u.opening, o.opening), cmp.Compare(u.epoch, o.epoch), cmp.Compare(only(u), only(o)))
 }
 
-// loaded: the state had come, and was on its disk, as the log says that is there. It began the epoch, or a later one, while its process was a member of this
-// group: what it holds is a part of what the members had. A log that has been opened since for another epoch, elsewhere, tells nothing of that.
+// loaded: the state had come, and was on its disk, as the log says that is there. It began the epoch, or a later one,
+// while its process was a member of this group: what it holds is a part of what the members had. A log that has been
+// opened since for another epoch, elsewhere, tells nothing of that.
 func (u unheard) loaded(l *LogState) bool {
 	i, in := slices.BinarySearch(l.Logs, u.log)
 	return l.ID == u.log && in && l.opening(i) == u.opening && l.Epoch >= u.epoch && !mutant.Is("unheard-lost")
@@ -141,7 +147,8 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 		if keepers > 0 && !kept {
 			b := c.bereaved[k]
 			if fresh && !c.recovery[k].virgin {
-				// The source has failed before all had what it holds. Its log is one of those from which the channel began, and they are as they were then.
+				// The source has failed before all had what it holds. Its log is one of those from which the channel
+				// began, and they are as they were then.
 				if latest := c.latest(k); len(latest) > 0 {
 					had = latest
 				}
@@ -162,7 +169,8 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 	return asked
 }
 
-// mayHaveStored: a replica with a log waits for a state that may come, or has one that was not heard to be on its disk; and as of which epoch that is.
+// mayHaveStored: a replica with a log waits for a state that may come, or has one that was not heard to be on its disk;
+// and as of which epoch that is.
 func (c *catalogue) mayHaveStored(r replica) (epoch uint32, may bool) {
 	if c.announcedLog(r) == 0 {
 		return 0, false
@@ -219,8 +227,8 @@ type succession struct {
 	gap  *gap
 }
 
-// gap is what is missing in what a bereft channel goes on with: whatever came of it after what the log has of the replica from which it goes on, and
-// before that replica was handed what comes.
+// gap is what is missing in what a bereft channel goes on with: whatever came of it after what the log has of the
+// replica from which it goes on, and before that replica was handed what comes.
 type gap struct {
 	epoch uint32 // the log has all before this epoch
 	seq   uint64 // and of it what is below
@@ -282,9 +290,9 @@ func (b bereavement) holds(logs []*LogState) bool {
 	})
 }
 
-// heir is the replica from which a channel goes on. A log that did not have the state does not count, however long it is:
-// it may be of another line of the history, which ended when its node came here. But if those that had it hold nothing, nobody was
-// told that anything of that is durable, and the log counts that knows the latest epoch.
+// heir is the replica from which a channel goes on. A log that did not have the state does not count, however long it
+// is: it may be of another line of the history, which ended when its node came here. But if those that had it hold
+// nothing, nobody was told that anything of that is durable, and the log counts that knows the latest epoch.
 func (c *catalogue) heir(k keptChannel) NodeID {
 	b := c.bereaved[k]
 	hold := b.holds(c.present(k))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process that the group went on without announces its endpoints anew all at once: each subgroup begins some epochs for them, and
-// not one for each. All are there again afterwards, in the order in which they were made, and work.
+// A process that the group went on without announces its endpoints anew all at once: each subgroup begins some epochs
+// for them, and not one for each. All are there again afterwards, in the order in which they were made, and work.
 func TestRejoinAnnouncesTogether(t *testing.T) {
 	const channels, width = 200, 2000 // bytes of an announcement: together they are many commands
 	eachFabric(t, func(t *testing.T, c *cluster) {

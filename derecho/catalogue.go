@@ -40,7 +40,8 @@ type channelLogs struct {
 
 func sameLogs(a, b []channelLogs) bool {
 	return slices.EqualFunc(a, b, func(x, y channelLogs) bool {
-		return x.Channel == y.Channel && x.History == y.History && x.Written == y.Written && slices.Equal(x.Logs, y.Logs) && slices.Equal(x.Openings, y.Openings) && slices.Equal(x.Past, y.Past)
+		return x.Channel == y.Channel && x.History == y.History && x.Written == y.Written && slices.Equal(x.Logs, y.Logs) &&
+			slices.Equal(x.Openings, y.Openings) && slices.Equal(x.Past, y.Past)
 	})
 }
 
@@ -87,8 +88,8 @@ type catalogue struct {
 	subgroups map[SubgroupID]*descriptor
 	// loading are replicas whose state is on its way to them, by what it is.
 	loading map[replica]arrival
-	// unstored are replicas whose state has come, for that epoch, and whose log has not got it, or not yet: they have it as those do that keep it in
-	// memory, and what counts are the logs that had it before (recovery.last).
+	// unstored are replicas whose state has come, for that epoch, and whose log has not got it, or not yet: they have
+	// it as those do that keep it in memory, and what counts are the logs that had it before (recovery.last).
 	unstored map[replica]uint32
 	// bereaved are channels that nobody is known to have the state of (bereft.go).
 	bereaved map[keptChannel]bereavement
@@ -115,7 +116,8 @@ type arrival struct {
 	epoch uint32
 	log   uint64 // of the node that it comes from, 0 if that stores nothing
 	lacks bool   // it has come from nobody, and will not
-	// fresh: the channel begins with it, from what logs hold. As long as one waits for it nothing is told to be stored that came since.
+	// fresh: the channel begins with it, from what logs hold. As long as one waits for it nothing is told to be stored
+	// that came since.
 	fresh bool
 }
 
@@ -149,8 +151,9 @@ func (c *catalogue) add(eps ...Endpoint) []*descriptor {
 	return changed
 }
 
-// beginLogs are the replicas of a node that have kept their channel in memory, and get a log with an endpoint. It has nothing: the node gives it the state at
-// the beginning of the epoch that begins with it (subgroup.starts), and tells when that is on disk.
+// beginLogs are the replicas of a node that have kept their channel in memory, and get a log with an endpoint. It has
+// nothing: the node gives it the state at the beginning of the epoch that begins with it (subgroup.starts), and tells
+// when that is on disk.
 func (c *catalogue) beginLogs(ep *Endpoint) (rs []replica) {
 	if ep.Log == nil || !ep.Replica || mutant.Is("unstored-counts") || mutant.Is("newcomer-counts") {
 		return nil
@@ -207,8 +210,8 @@ func (c *catalogue) removeNodes(failed func(NodeID) bool) (changed []*descriptor
 	return c.refresh(gone, touched...), asked
 }
 
-// loaded takes note of a state that has arrived, and is on disk if the node stores it. If the node that it came from is gone, its log does not count any
-// more.
+// loaded takes note of a state that has arrived, and is on disk if the node stores it. If the node that it came from is
+// gone, its log does not count any more.
 func (c *catalogue) loaded(r replica, epoch uint32) []*descriptor {
 	a, waits := c.loading[r]
 	since, unstored := c.unstored[r]
@@ -265,7 +268,8 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		}
 		next.Transfers = c.transfers(before, next, touched, heirs, gone)
 		refused := len(members) > 0 && !slices.Equal(before.Waiting, next.Waiting)
-		if sameMembers(before.Members, members) && sameLogs(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 && len(anew) == 0 && !refused && !mutant.Is("disturb-others") {
+		if sameMembers(before.Members, members) && sameLogs(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 &&
+			len(anew) == 0 && !refused && !mutant.Is("disturb-others") {
 			continue
 		}
 		c.depart(next)
@@ -277,8 +281,8 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 	return changed
 }
 
-// touched are the channels of a subgroup that some endpoints name, and others: what the members do with all but these is as it was.
-// Ascending.
+// touched are the channels of a subgroup that some endpoints name, and others: what the members do with all but these
+// is as it was. Ascending.
 func touched(sg SubgroupID, eps []Endpoint, others ...[]ChannelID) []ChannelID {
 	channels := slices.Concat(others...)
 	for _, ep := range eps {
@@ -290,10 +294,11 @@ func touched(sg SubgroupID, eps []Endpoint, others ...[]ChannelID) []ChannelID {
 	return slices.Compact(channels)
 }
 
-// transfers finds the replicas that need the state of their channel: those that are new, and those
-// that have waited for it in vain. It comes from a replica that there was before: one that has
-// it, or else the one that will have it first. Channels that were not touched, and of which nobody waits for a state, are not looked at.
-func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, heirs map[ChannelID]succession, gone func(replica) bool) (ts []transfer) {
+// transfers finds the replicas that need the state of their channel: those that are new, and those that have waited for
+// it in vain. It comes from a replica that there was before: one that has it, or else the one that will have it first.
+// Channels that were not touched, and of which nobody waits for a state, are not looked at.
+func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, heirs map[ChannelID]succession,
+	gone func(replica) bool) (ts []transfer) {
 	channels := slices.AppendSeq(slices.Concat(touched, c.bereavedOf(after.Subgroup)), maps.Keys(heirs))
 	for r, a := range c.loading {
 		if r.subgroup == after.Subgroup && a.orphan() {
@@ -347,7 +352,8 @@ func (c *catalogue) depart(d *descriptor) {
 		case 0:
 			c.loading[to] = arrival{epoch: d.Epoch, lacks: true}
 		default:
-			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(replica{d.Subgroup, t.Channel, t.From}), fresh: d.fresh(t.Channel) || c.loading[to].fresh}
+			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(replica{d.Subgroup, t.Channel, t.From}),
+				fresh: d.fresh(t.Channel) || c.loading[to].fresh}
 		}
 	}
 }

@@ -44,8 +44,9 @@ type Config struct {
 	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
 	// gone and a majority of their logs is there, the others are waited for before that is enough; default 10 s.
 	RestartWait time.Duration
-	// LogTimeout is how long a log may take for one call, or for a part of one (EpochStart.Moves). After it the log has failed: a disk that hangs would stop the senders of its subgroup
-	// for ever, while the heartbeats of the node go on. Default 30 s, after which Linux gives a command to a disk up.
+	// LogTimeout is how long a log may take for one call, or for a part of one (EpochStart.Moves). After it the log has
+	// failed: a disk that hangs would stop the senders of its subgroup for ever, while the heartbeats of the node go
+	// on. Default 30 s, after which Linux gives a command to a disk up.
 	LogTimeout time.Duration
 	// SilentAfter and SilentFor are after how many promises in a row, without a message of its own between them, and after what
 	// time, a sender counts as silent (docs/adr/0017); default 16 and 20 ms. SilentFor -1: after no time.
@@ -55,8 +56,8 @@ type Config struct {
 	StatePiece int
 	// Spindle switches optimizations off, for experiments. All members switch the same.
 	Spindle Spindle
-	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it. It may take long, and is called for others meanwhile.
-	// With it goes LogState.
+	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it. It may take long, and
+	// is called for others meanwhile. With it goes LogState.
 	OpenLog func(sg SubgroupID) (Log, error)
 
 	// fabric replaces the network in tests.

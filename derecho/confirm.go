@@ -18,11 +18,12 @@ func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 	return n.waitAll(ctx, sg, "not handed over", func(e *epoch, sent uint64) (bool, error) { return e.handed() >= sent, nil }, notHanded)
 }
 
-// WaitDurable waits until all that this node had committed on a channel of a Logged subgroup before the call is
-// on disk at every receiving member; what it had committed on others of the subgroup is waited for, too. A *LogError, which is ErrLog, says which
-// member can not write its log; it may come before Handler.LogFailed. While the channel waits for logs, which may have to be started, nothing of
-// it is known to be stored, or ever will be: then the error is ErrRecovering, at once. Of what was sent meanwhile Handler.LeftOut tells when the logs are back, before
-// a wait for the channel ends without an error.
+// WaitDurable waits until all that this node had committed on a channel of a Logged subgroup before the call is on disk
+// at every receiving member; what it had committed on others of the subgroup is waited for, too. A *LogError, which is
+// ErrLog, says which member can not write its log; it may come before Handler.LogFailed. While the channel waits for
+// logs, which may have to be started, nothing of it is known to be stored, or ever will be: then the error is
+// ErrRecovering, at once. Of what was sent meanwhile Handler.LeftOut tells when the logs are back, before a wait for
+// the channel ends without an error.
 func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID, ch ChannelID) error {
 	if err := n.adrift(sg, ch); err != nil {
 		return err
@@ -30,8 +31,9 @@ func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID, ch ChannelID) err
 	if err := n.waitDurable(ctx, sg); err != nil {
 		return err
 	}
-	// An epoch may have been given up without a word of a member whose log has it: what that stored of the epoch does not count before the state has come that covers it
-	// (subgroup.uncount). Who begins to wait for a state later gets one that covers it, and is not waited for.
+	// An epoch may have been given up without a word of a member whose log has it: what that stored of the epoch does
+	// not count before the state has come that covers it (subgroup.uncount). Who begins to wait for a state later gets
+	// one that covers it, and is not waited for.
 	k := keptChannel{sg, ch}
 	if err := n.await(ctx, func(m *machine, done func(error)) {
 		waiting := m.cat.arriving(k)
@@ -42,7 +44,8 @@ func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID, ch ChannelID) err
 	return n.adrift(sg, ch) // epochs in which it waited may have been given up
 }
 
-// adrift: a channel waits for logs. What is sent on it meanwhile is not in the history with which it goes on, unless those logs hold nothing.
+// adrift: a channel waits for logs. What is sent on it meanwhile is not in the history with which it goes on, unless
+// those logs hold nothing.
 func (n *Node) adrift(sg SubgroupID, ch ChannelID) error {
 	if why := n.life.Load().waitsFor(sg, ch); why != "" {
 		return fmt.Errorf("%w: %s", ErrRecovering, why)
@@ -90,9 +93,10 @@ func (n *Node) waitDurable(ctx context.Context, sg SubgroupID) error {
 	return err
 }
 
-// waitAll waits on all epochs of a subgroup in which this node has sent. If it waits in vain it says what for: what is missing, and at
-// which members, those that missing tells.
-func (n *Node) waitAll(ctx context.Context, sg SubgroupID, what string, reached func(e *epoch, sent uint64) (bool, error), missing func(e *epoch, sent uint64) []int) error {
+// waitAll waits on all epochs of a subgroup in which this node has sent. If it waits in vain it says what for: what is
+// missing, and at which members, those that missing tells.
+func (n *Node) waitAll(ctx context.Context, sg SubgroupID, what string, reached func(e *epoch, sent uint64) (bool, error),
+	missing func(e *epoch, sent uint64) []int) error {
 	type target struct {
 		e    *epoch
 		sent uint64
@@ -146,8 +150,8 @@ func (e *epoch) behind(col int, v uint64) (members []int) {
 	return members
 }
 
-// waitedFor adds to the error of a wait whose time is over what it waited for: the members, their logs, and why these do not get on,
-// as far as the machine knows. The machine answers at once unless it does not run.
+// waitedFor adds to the error of a wait whose time is over what it waited for: the members, their logs, and why these
+// do not get on, as far as the machine knows. The machine answers at once unless it does not run.
 func (n *Node) waitedFor(err error, e *epoch, what string, missing []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), partingTime)
 	defer cancel()

@@ -24,8 +24,8 @@ func (m *machine) addEndpoint(ep Endpoint, done func(error)) {
 	m.addEndpoints([]Endpoint{ep}, false, func(_ Endpoint, err error) { done(err) })
 }
 
-// addEndpoints announces several, together as far as nothing keeps them apart; done is called for each. rejoins: they are those of a
-// node that has joined again.
+// addEndpoints announces several, together as far as nothing keeps them apart; done is called for each. rejoins: they
+// are those of a node that has joined again.
 func (m *machine) addEndpoints(eps []Endpoint, rejoins bool, done func(Endpoint, error)) {
 	m.gathering = true
 	for _, ep := range eps {
@@ -69,7 +69,8 @@ func (m *machine) propose(p *pendingEndpoint) {
 // maxBundle bounds a command that announces several endpoints, in bytes. One that is larger by itself goes alone.
 const maxBundle = maxInfo
 
-// bundle makes commands of the endpoints that are to be announced. Those of one command bring at most one new epoch of each subgroup.
+// bundle makes commands of the endpoints that are to be announced. Those of one command bring at most one new epoch of
+// each subgroup.
 func (m *machine) bundle() {
 	var w, one writer
 	for _, ep := range m.announcing {
@@ -192,8 +193,9 @@ func (m *machine) replicaLoading(ep Endpoint) bool {
 	})
 }
 
-// replicaEnding: an earlier replica of the endpoint's channel is being withdrawn, or its log has not written yet that it began. What
-// the log is announced to hold must not be less than what it will: it could be given the history of others beside its own.
+// replicaEnding: an earlier replica of the endpoint's channel is being withdrawn, or its log has not written yet that
+// it began. What the log is announced to hold must not be less than what it will: it could be given the history of
+// others beside its own.
 func (m *machine) replicaEnding(ep Endpoint) bool {
 	if !ep.Replica {
 		return false
@@ -392,7 +394,8 @@ func (m *machine) refuse(ep Endpoint, history uint64) {
 	p.answer(err)
 }
 
-// otherHistory: the log of an endpoint of this node holds another history of its channel than the one that the members go on with, or has parted from their line.
+// otherHistory: the log of an endpoint of this node holds another history of its channel than the one that the members
+// go on with, or has parted from their line.
 func otherHistory(ep *Endpoint, history uint64) error {
 	if ep.Log.History == history {
 		return fmt.Errorf("%w: the log of this node, %016x, has epoch %d of channel %016x, of which the members were never told, as they went on without those who stored in it: "+
@@ -430,8 +433,9 @@ func (m *machine) added(eps []Endpoint) {
 		if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 			p.added = true
 			m.unrefuse(p)
-			// A node that joins again has an outage until all its endpoints are there. Missing logs of one channel do not make it longer for the others: who
-			// writes to that one is told which they are, as at every other member.
+			// A node that joins again has an outage until all its endpoints are there. Missing logs of one channel do
+			// not make it longer for the others: who writes to that one is told which they are, as at every other
+			// member.
 			m.whenReady(func() bool { return p.removing || p.rejoins || m.cat.recovered(ep) }, func() {
 				reached := m.reachedBy(ep)
 				m.whenReady(func() bool { return p.removing || reached() }, func() {
@@ -455,7 +459,8 @@ func (m *machine) awaitLogs(k keptChannel) {
 		return // they have been told
 	}
 	m.awaiting[k] = true
-	// Counted from when there is a majority: who waits for the second log of three for an hour leaves the third its time all the same.
+	// Counted from when there is a majority: who waits for the second log of three for an hour leaves the third its
+	// time all the same.
 	since, next := m.now, m.now
 	waited := func() bool {
 		if m.now < next {

@@ -6,16 +6,17 @@ import (
 	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
-// A log is one process's at a time: the lock on its directory sees to that. A directory that was copied has the identity of the
-// original and a lock of its own. Two such logs would count as one, for the majority of the logs and for whose state is known to be
-// stored, and what only one of them has could be lost. So an endpoint is not taken while another node has announced one with a log
-// of this identity. All members see that alike, by the commands that they execute.
+// A log is one process's at a time: the lock on its directory sees to that. A directory that was copied has the
+// identity of the original and a lock of its own. Two such logs would count as one, for the majority of the logs and
+// for whose state is known to be stored, and what only one of them has could be lost. So an endpoint is not taken while
+// another node has announced one with a log of this identity. All members see that alike, by the commands that they
+// execute.
 //
 // The other node may be dead, and this process be the one that was started in its place: then the group goes on without the
 // other before long, and the endpoint is announced again. If the other lives, one of the two directories is a copy (ErrCopied).
 
-// livingBeats is how many heartbeats of the other node prove that it lives: two leases. What a dead one has sent may still be on its way, but
-// is less.
+// livingBeats is how many heartbeats of the other node prove that it lives: two leases. What a dead one has sent may
+// still be on its way, but is less.
 const livingBeats = 2 * Heartbeats
 
 // twin is a node that has announced the log of an endpoint as its own.
@@ -44,9 +45,9 @@ func (p *pulse) lives(of *agreement, node NodeID, beat uint64) bool {
 	return beat >= p.since+livingBeats
 }
 
-// postpone keeps an endpoint of this node that was not taken, as another node has its log, until the log is free or the other is known to live.
-// Then AddEndpoint fails. Nobody waits for an answer when a node has joined again and announces what its application has: its endpoint goes on to
-// wait, as the process that goes may as well be the other.
+// postpone keeps an endpoint of this node that was not taken, as another node has its log, until the log is free or the
+// other is known to live. Then AddEndpoint fails. Nobody waits for an answer when a node has joined again and announces
+// what its application has: its endpoint goes on to wait, as the process that goes may as well be the other.
 func (m *machine) postpone(ep Endpoint) {
 	p := m.own[ep.ID]
 	if p == nil || ep.Node != m.id {

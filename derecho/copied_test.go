@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two nodes have logs of one identity. The endpoint of the second waits: while the first lives it is refused, with both named; when the first
-// gives its endpoint up, it is taken.
+// Two nodes have logs of one identity. The endpoint of the second waits: while the first lives it is refused, with both
+// named; when the first gives its endpoint up, it is taken.
 func TestCopiedLog(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		eachFabric(t, func(t *testing.T, c *cluster) {
@@ -42,7 +42,8 @@ func TestCopiedLog(t *testing.T) {
 	}
 }
 
-// A node that has joined again meets another with its log. Its endpoint is left out, which is told, and announced when the other has given the log up.
+// A node that has joined again meets another with its log. Its endpoint is left out, which is told, and announced when
+// the other has given the log up.
 func TestCopiedLogAtRejoin(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
@@ -125,7 +126,8 @@ func TestTwin(t *testing.T) {
 	require.False(t, comes(2), "the other has failed")
 }
 
-// A node that has joined again waits for its log. When that is free the members go on with another history than it holds by then: that is told.
+// A node that has joined again waits for its log. When that is free the members go on with another history than it
+// holds by then: that is told.
 func TestForeignAfterCopied(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		holds := func(history uint64) func(SubgroupID, ChannelID) *LogState {

@@ -37,7 +37,8 @@ func (l *talliedLink) Ring() {
 	l.Link.Ring()
 }
 
-// count counts from now on what a node does over the links of its present epoch of a subgroup, which has begun, and what its Received becomes.
+// count counts from now on what a node does over the links of its present epoch of a subgroup, which has begun, and
+// what its Received becomes.
 func count(t *testing.T, n *Node, sg SubgroupID) (over *tally, acks func() []uint64) {
 	t.Helper()
 	over = &tally{}
@@ -73,8 +74,8 @@ func count(t *testing.T, n *Node, sg SubgroupID) (over *tally, acks func() []uin
 	}
 }
 
-// What is published at once wakes each of the others once, if it sleeps: one push, of one post and one ring for a link. Without batching
-// it is one for each message.
+// What is published at once wakes each of the others once, if it sleeps: one push, of one post and one ring for a link.
+// Without batching it is one for each message.
 func TestPushesOfABatch(t *testing.T) {
 	for _, c := range []struct {
 		off  Spindle
@@ -107,8 +108,8 @@ func TestPushesOfABatch(t *testing.T) {
 	}
 }
 
-// Receivers that read the sender's memory acknowledge nothing: they store no Received, and wake nobody, while nobody waits for room. Over
-// links that copy they have to.
+// Receivers that read the sender's memory acknowledge nothing: they store no Received, and wake nobody, while nobody
+// waits for room. Over links that copy they have to.
 func TestSharedMemoryNeedsNoAcknowledgements(t *testing.T) {
 	for _, off := range []Spindle{{}, {NoSharedAcks: true}} {
 		t.Run(off.String(), func(t *testing.T) {
@@ -145,7 +146,8 @@ func TestSharedMemoryNeedsNoAcknowledgements(t *testing.T) {
 	}
 }
 
-// Senders that have been silent for long do nothing at all for the messages of others, not even promise: no post, and nobody is woken.
+// Senders that have been silent for long do nothing at all for the messages of others, not even promise: no post, and
+// nobody is woken.
 func TestSilentSendersWakeNobody(t *testing.T) {
 	for _, off := range []Spindle{{}, {NoSilence: true}} {
 		t.Run(off.String(), func(t *testing.T) {
@@ -183,8 +185,8 @@ func TestSilentSendersWakeNobody(t *testing.T) {
 	}
 }
 
-// Who sends on one channel and reads another of the same subgroup, as who answers does, is not woken for what it sends itself, unless a quarter of its ring is
-// full of that, or somebody waits for it. Nothing gets stuck by that.
+// Who sends on one channel and reads another of the same subgroup, as who answers does, is not woken for what it sends
+// itself, unless a quarter of its ring is full of that, or somebody waits for it. Nothing gets stuck by that.
 func TestWhoAnswersIsNotWokenForTheAnswer(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		asks, answers := ChannelID(7), ChannelID(8)
@@ -235,7 +237,8 @@ func TestWhoAnswersIsNotWokenForTheAnswer(t *testing.T) {
 	})
 }
 
-// onlyEpoch waits until a node has only one epoch of a subgroup, of which something holds. What is constant in it can be looked at, and what any goroutine may.
+// onlyEpoch waits until a node has only one epoch of a subgroup, of which something holds. What is constant in it can
+// be looked at, and what any goroutine may.
 func onlyEpoch(t *testing.T, n *Node, sg SubgroupID, holds func(e *epoch) bool) (e *epoch) {
 	t.Helper()
 	for ctx := ctxFor(t); e == nil; runtime.Gosched() {

@@ -208,7 +208,8 @@ func (e *epoch) advance(batch []Message, full bool) {
 	}
 }
 
-// collectOrdered merges the rings. From the sender whose turn it is it takes all that comes before the next message of another one.
+// collectOrdered merges the rings. From the sender whose turn it is it takes all that comes before the next message of
+// another one.
 func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err error) {
 	bound, n := e.bound(), uint64(len(e.senders))
 	for len(batch) < e.most {
@@ -251,8 +252,9 @@ func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err e
 	return batch, len(batch) == e.most, nil
 }
 
-// takeRun makes messages of the records of a sender, where the batch has them: the one that peek shows, and those behind it whose sequence numbers are below limit,
-// while there is room. The number of a record is its index * n + offset.
+// takeRun makes messages of the records of a sender, where the batch has them: the one that peek shows, and those
+// behind it whose sequence numbers are below limit, while there is room. The number of a record is its index * n +
+// offset.
 func (e *epoch) takeRun(batch []Message, rank int, limit, n, offset uint64) ([]Message, error) {
 	r, from, end := e.recvs[rank], &e.lenders[rank], e.ends[rank]
 	if e.off.NoLending {
@@ -293,9 +295,10 @@ func (e *epoch) message(rank int, rec *smc.Record, seq uint64) (m Message) {
 	return m
 }
 
-// undelivered is what this node has committed in the epoch and was not handed itself. It sends nothing there any more. Where it only sends
-// it can not tell what of that others were handed. Then it tells nothing, also not of what it has not published: a part without what went
-// before would be of no use. Who wants to send again keeps the channel (Endpoint.Replica), and so receives.
+// undelivered is what this node has committed in the epoch and was not handed itself. It sends nothing there any more.
+// Where it only sends it can not tell what of that others were handed. Then it tells nothing, also not of what it has
+// not published: a part without what went before would be of no use. Who wants to send again keeps the channel
+// (Endpoint.Replica), and so receives.
 func (e *epoch) undelivered() (own []Message) {
 	if e.myRank < 0 || e.drained {
 		return nil

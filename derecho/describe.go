@@ -37,7 +37,8 @@ func (m *machine) describe() string {
 		id := NodeID(p.ID)
 		fmt.Fprintf(&b, "  member %s %s (process %d on %s) linked %v\n", id, p.Name, p.PID, p.Host, m.links[id] != nil || id == m.id)
 	}
-	fmt.Fprintf(&b, "  %d commands queued, %d acts deferred, next view: %d joins, %d leaves\n", len(m.queue), len(m.deferred), len(m.change.joins), len(m.change.leaves))
+	fmt.Fprintf(&b, "  %d commands queued, %d acts deferred, next view: %d joins, %d leaves\n", len(m.queue), len(m.deferred),
+		len(m.change.joins), len(m.change.leaves))
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			e.describe(&b)
@@ -47,21 +48,28 @@ func (m *machine) describe() string {
 }
 
 func (e *epoch) describe(b *strings.Builder) {
-	fmt.Fprintf(b, "%s mode %d: delivered %d, stable %v, drained %v, newest %v\n", e.key, e.desc.Mode, e.delivered, e.stable, e.drained, !e.superseded())
+	fmt.Fprintf(b, "%s mode %d: delivered %d, stable %v, drained %v, newest %v\n", e.key, e.desc.Mode, e.delivered, e.stable,
+		e.drained, !e.superseded())
 	if a := e.agree; a != nil {
-		fmt.Fprintf(b, "  trouble %v wedged %v ballot %x proposed %v decision %v isolated %v, took for failed %v\n", a.trouble, a.wedged, a.ballot, a.proposed, a.decision, a.told, a.failed())
+		fmt.Fprintf(b, "  trouble %v wedged %v ballot %x proposed %v decision %v isolated %v, took for failed %v\n", a.trouble,
+			a.wedged, a.ballot, a.proposed, a.decision, a.told, a.failed())
 		for i := range e.desc.Members {
 			row := e.table.Row(i)
-			fmt.Fprintf(b, "  %s beat %d accused %x certain %x wedged %d promised %x decided %x, heard %v ago\n", e.desc.Members[i].Node, row.Load(e.table.Beat()),
-				row.Load(e.table.Accused()), row.Load(e.table.Certain()), row.Load(e.table.Wedged()), row.Load(e.table.Promised()), row.Load(e.table.Decided()), e.g.m.now-a.watches[i].heard)
+			fmt.Fprintf(b, "  %s beat %d accused %x certain %x wedged %d promised %x decided %x, heard %v ago\n",
+				e.desc.Members[i].Node, row.Load(e.table.Beat()),
+				row.Load(e.table.Accused()), row.Load(e.table.Certain()), row.Load(e.table.Wedged()),
+				row.Load(e.table.Promised()), row.Load(e.table.Decided()), e.g.m.now-a.watches[i].heard)
 		}
 	}
 	for i := range e.desc.Members {
 		row := e.table.Row(i)
-		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.desc.Members[i].Node, row.Open(), row.Load(sst.Tail), row.Load(sst.Real), row.Load(sst.Next))
+		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.desc.Members[i].Node, row.Open(), row.Load(sst.Tail),
+			row.Load(sst.Real), row.Load(sst.Next))
 		for rank := range e.senders {
-			fmt.Fprintf(b, " %d:(received %d handed %d freed %d)", rank, row.Load(e.table.Received(rank)), row.Load(e.table.Handed(rank)), row.Load(e.table.Freed(rank)))
+			fmt.Fprintf(b, " %d:(received %d handed %d freed %d)", rank, row.Load(e.table.Received(rank)),
+				row.Load(e.table.Handed(rank)), row.Load(e.table.Freed(rank)))
 		}
-		fmt.Fprintf(b, " delivered %d persisted %d drained %d\n", row.Load(e.table.Delivered()), row.Load(e.table.Persisted()), row.Load(e.table.Drained()))
+		fmt.Fprintf(b, " delivered %d persisted %d drained %d\n", row.Load(e.table.Delivered()), row.Load(e.table.Persisted()),
+			row.Load(e.table.Drained()))
 	}
 }

@@ -65,7 +65,8 @@ type Event struct {
 	Stored bool
 }
 
-// EventLogs are the logs that have a channel in an epoch. If it is Fresh, nobody kept it before, and it goes on with what they hold.
+// EventLogs are the logs that have a channel in an epoch. If it is Fresh, nobody kept it before, and it goes on with
+// what they hold.
 type EventLogs struct {
 	Channel  ChannelID
 	Logs     []uint64
@@ -108,8 +109,9 @@ func (d *Driven) Succeeds(before *Driven) { d.m.succeeds(before.m) }
 // Outcast reports whether the node is in no group, and founds none since one went on without it.
 func (d *Driven) Outcast() bool { return d.m.outcast }
 
-// ControlRing sets the bytes of the rings of the control subgroup, a power of two of at least rdma.CellAlign, the same at all nodes. It comes before Attach. Those of a
-// Node are so large that nobody waits for space in them, and a simulator that makes thousands of groups clears them again and again.
+// ControlRing sets the bytes of the rings of the control subgroup, a power of two of at least rdma.CellAlign, the same
+// at all nodes. It comes before Attach. Those of a Node are so large that nobody waits for space in them, and a
+// simulator that makes thousands of groups clears them again and again.
 func (d *Driven) ControlRing(bytes int) { d.m.controlRing = bytes }
 
 // Attach gives the node its network. The caller then starts it.
@@ -244,7 +246,8 @@ type State struct {
 
 // State is what the node knows now.
 func (d *Driven) State() State {
-	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: d.m.cat.values(), Epochs: map[SubgroupID]int{}, Waiting: map[ChannelID]string{}}
+	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: d.m.cat.values(), Epochs: map[SubgroupID]int{},
+		Waiting: map[ChannelID]string{}}
 	for k, why := range d.m.cat.waiting() {
 		s.Waiting[k.channel] = why
 	}

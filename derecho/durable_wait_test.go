@@ -55,7 +55,8 @@ func storing(id EndpointID, ch ChannelID) Endpoint {
 	return Endpoint{ID: id, Channel: ch, Writes: logged, Reads: []Subgroup{logged}, Replica: true}
 }
 
-// The epoch of a message is given up though one that keeps the channel has told nothing of it: it waits for the state, from one that has died meanwhile. Nobody is told that the message is durable before the state has come from another.
+// The epoch of a message is given up though one that keeps the channel has told nothing of it: it waits for the state,
+// from one that has died meanwhile. Nobody is told that the message is durable before the state has come from another.
 func TestDurableWaitsForStates(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		gate, blocked := make(chan struct{}), make(chan struct{})
@@ -97,7 +98,8 @@ func TestDurableWaitsForStates(t *testing.T) {
 	})
 }
 
-// All who had the state of a channel have failed, and one that waited for it has not been heard to lack it: what it wrote is not durable, now or then.
+// All who had the state of a channel have failed, and one that waited for it has not been heard to lack it: what it
+// wrote is not durable, now or then.
 func TestDurableBeforeAllHaveAnswered(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		gate, blocked := make(chan struct{}), make(chan struct{})

@@ -53,7 +53,8 @@ func (l *closing) Close() error {
 	return nil
 }
 
-// The group goes on without a node while that opens a log for an endpoint. The next incarnation opens it anew, and the one before keeps none.
+// The group goes on without a node while that opens a log for an endpoint. The next incarnation opens it anew, and the
+// one before keeps none.
 func TestExcludedWhileALogIsOpened(t *testing.T) {
 	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), LogState: emptyLog(17)}}
 	c.join()
@@ -99,7 +100,8 @@ func TestExcludedBeforeAnEndpointIsNoted(t *testing.T) {
 	n.mustSend(t, ordered, 9, 1, "announced again")
 }
 
-// The disk of one log does not answer. Who needs another does not wait for it, and who needs that one no longer than it likes, or than the node is there.
+// The disk of one log does not answer. Who needs another does not wait for it, and who needs that one no longer than it
+// likes, or than the node is there.
 func TestAddEndpointWhileALogHangs(t *testing.T) {
 	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), LogState: emptyLog(17)}}
 	const hanging = SubgroupID(77)

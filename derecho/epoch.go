@@ -72,7 +72,9 @@ type epoch struct {
 	persisted  atomic.Uint64 // the same, and counts in the log (logger.settle); copied to the table by the poller
 
 	start epochStarts // what the log records of its beginning
-	put   []ChannelID // of which the log got messages that perhaps do not count: a state was on its way when the epoch began. Guarded by the logger's lock
+	// of which the log got messages that perhaps do not count: a state was on its way when the epoch began. Guarded by
+	// the logger's lock
+	put []ChannelID
 	// uncounted: what its log has of it does not count for some channel: it is not told that it is stored.
 	uncounted bool
 	released  atomic.Bool // set by the poller: every member drained the epoch
@@ -251,7 +253,8 @@ func (e *epoch) hearQuiet() {
 	}
 }
 
-// readsItsOwn: of some channel this node is a sender and a receiver. It is of one whose writer is not known yet, for all that can be told.
+// readsItsOwn: of some channel this node is a sender and a receiver. It is of one whose writer is not known yet, for
+// all that can be told.
 func (e *epoch) readsItsOwn() bool {
 	me := &e.desc.Members[e.me]
 	for w := range me.Writers.all() {
@@ -271,9 +274,10 @@ func (e *epoch) kick() {
 	}
 }
 
-// tell is kick for messages. This node is not woken for those of its own that nobody here reads: they only have to be out of the way of what comes behind
-// them, for which it will be woken, and of the ring before that is full, for which it is woken in time. Who waits for what becomes of them has woken it (begin),
-// and does with each that follows. It matters to who answers: with the poller woken for the answer it has to wait for a processor.
+// tell is kick for messages. This node is not woken for those of its own that nobody here reads: they only have to be
+// out of the way of what comes behind them, for which it will be woken, and of the ring before that is full, for which
+// it is woken in time. Who waits for what becomes of them has woken it (begin), and does with each that follows. It
+// matters to who answers: with the poller woken for the answer it has to wait for a processor.
 func (e *epoch) tell() {
 	e.ringOthers()
 	if e.heedsOwn() {
@@ -514,7 +518,8 @@ func (e *epoch) bit(ch ChannelID) (bit uint, ok bool) {
 	return uint(i % 64), ok
 }
 
-// inheritHolds takes over what is held in the epoch in which this node has sent until now: whoever is full may not have told it in this one yet.
+// inheritHolds takes over what is held in the epoch in which this node has sent until now: whoever is full may not have
+// told it in this one yet.
 func (e *epoch) inheritHolds(before *epoch) {
 	held := before.held.Load()
 	if held == 0 {
@@ -583,13 +588,15 @@ func (e *epoch) drain() {
 	e.g.drained(e)
 }
 
-// mayTell: the epoch is drained, and it is known what is told to be stored of it, or that depends on logs that may never come (bereft.go).
+// mayTell: the epoch is drained, and it is known what is told to be stored of it, or that depends on logs that may
+// never come (bereft.go).
 func (e *epoch) mayTell() bool {
 	return e.drained && (e.desc.Mode != Logged || !e.receiving || e.uncounted || e.g.log == nil || !e.g.log.lags(e, e.g.receives(), e.g.lacks))
 }
 
-// tellDrained tells that this node is done with the epoch, and before that (rdma: cells in their order), and not only on the next pass, what is stored: the others
-// give the epoch up when all are done, and who waits until all is stored looks at it for the last time then.
+// tellDrained tells that this node is done with the epoch, and before that (rdma: cells in their order), and not only
+// on the next pass, what is stored: the others give the epoch up when all are done, and who waits until all is stored
+// looks at it for the last time then.
 func (e *epoch) tellDrained() {
 	if e.table.Row(e.me).Load(e.table.Drained()) != 0 {
 		return

@@ -12,9 +12,10 @@ import (
 	"github.com/omg-dds-go/dds/smc"
 )
 
-// The ring of a sender has Config.RingBytes, in which a message may take half. For one that does not fit the sender's ring grows: how large it is
-// is part of what the members agree on about an epoch (memberDesc.Ring). The sender asks by a command, which begins an epoch with the same members, as
-// any change of them does: the stream goes on, and so do the rings of the others, which keep their size. See docs/adr/0034.
+// The ring of a sender has Config.RingBytes, in which a message may take half. For one that does not fit the sender's
+// ring grows: how large it is is part of what the members agree on about an epoch (memberDesc.Ring). The sender asks by
+// a command, which begins an epoch with the same members, as any change of them does: the stream goes on, and so do the
+// rings of the others, which keep their size. See docs/adr/0034.
 
 // sender is a node that sends in a subgroup.
 type sender struct {
@@ -35,8 +36,8 @@ func (c *Config) ringFor(size int) uint32 {
 	return uint32(min(uint64(1)<<bits.Len64(need-1), uint64(c.MaxRing)))
 }
 
-// sizeRings gives the members of a subgroup rings of the sizes that they have asked for. A ring that has grown does not shrink as long as its node sends; after that it is
-// what it was.
+// sizeRings gives the members of a subgroup rings of the sizes that they have asked for. A ring that has grown does not
+// shrink as long as its node sends; after that it is what it was.
 func (c *catalogue) sizeRings(sg SubgroupID, members []memberDesc) {
 	if len(c.rings) == 0 {
 		return
@@ -81,8 +82,9 @@ func (m *machine) grown(from NodeID, sg SubgroupID, ring uint32) {
 
 // grow asks for a ring of this node that a message of some size fits, unless there is one, or it is on its way.
 //
-// The command is not lost: what nobody has executed when a view ends is sent again (machine.unexecuted). If it has no effect, because no writer of this
-// node is announced by then, the epoch in which the message did not fit is closed by what withdrew them, and whoever waits looks at the next one, and asks again.
+// The command is not lost: what nobody has executed when a view ends is sent again (machine.unexecuted). If it has no
+// effect, because no writer of this node is announced by then, the epoch in which the message did not fit is closed by
+// what withdrew them, and whoever waits looks at the next one, and asks again.
 func (g *subgroup) grow(size int) {
 	if smc.MaxPayload(int(g.growing)) >= size {
 		return
@@ -98,7 +100,8 @@ func (g *subgroup) grow(size int) {
 	g.m.submit(w.b)
 }
 
-// awaitRing has the ring of an epoch, in which a message does not fit, replaced by a larger one, and waits for that: until the epoch is closed.
+// awaitRing has the ring of an epoch, in which a message does not fit, replaced by a larger one, and waits for that:
+// until the epoch is closed.
 func (n *Node) awaitRing(ctx context.Context, e *epoch, size int, deadline time.Time) error {
 	if most := smc.MaxPayload(n.cfg.MaxRing); size > most {
 		return fmt.Errorf("%w: %d bytes, at most %d (half of MaxRing, %d)", ErrTooLarge, size, most, n.cfg.MaxRing)

@@ -38,8 +38,8 @@ func heads(t testing.TB, all []got) (list []string) {
 	return list
 }
 
-// Messages that are larger than half a ring arrive, in their place among the others, at all members alike; the ring of who sends none stays as it was. A node that joins
-// later, and one that sends no more for a while, find rings that fit.
+// Messages that are larger than half a ring arrive, in their place among the others, at all members alike; the ring of
+// who sends none stays as it was. A node that joins later, and one that sends no more for a while, find rings that fit.
 func TestLargeMessagesGrowTheRing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.Lease = time.Minute // nobody is to be excluded because a busy machine takes long with so many bytes
@@ -199,8 +199,8 @@ func TestUnorderedRingGrows(t *testing.T) {
 	})
 }
 
-// A message that does not fit the largest ring is refused, with both sizes, and so is one while rings are not to grow. Who waits for a
-// larger ring does not wait for longer than it wants.
+// A message that does not fit the largest ring is refused, with both sizes, and so is one while rings are not to grow.
+// Who waits for a larger ring does not wait for longer than it wants.
 func TestRingDoesNotGrow(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.RingBytes, c.cfg.MaxRing = 1<<12, 1<<14
@@ -235,7 +235,8 @@ func TestRingDoesNotGrow(t *testing.T) {
 	}
 }
 
-// The command is idempotent, asks for nothing that is there or on its way, and what a peer asks for that makes no sense changes nothing.
+// The command is idempotent, asks for nothing that is there or on its way, and what a peer asks for that makes no sense
+// changes nothing.
 func TestGrowCommand(t *testing.T) {
 	cfg := Config{RingBytes: 1 << 12, MaxRing: 1 << 20}
 	for size, ring := range map[int]uint32{1: 1 << 9, 2000: 1 << 14, 2048 - 40: 1 << 14, 10_000: 1 << 17, 100_000: 1 << 20, 500_000: 1 << 20} {

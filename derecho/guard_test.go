@@ -106,8 +106,9 @@ func TestGuardOfWhoDroveMeanwhile(t *testing.T) {
 	require.True(t, p.seat.TryLock())
 }
 
-// The poller is woken for what the one before has left, while a reader has the seat already, and comes in vain. It is the one named on the bell, and nobody rings
-// for what is there: the reader, which may not have done all of it, wakes it again.
+// The poller is woken for what the one before has left, while a reader has the seat already, and comes in vain. It is
+// the one named on the bell, and nobody rings for what is there: the reader, which may not have done all of it, wakes
+// it again.
 func TestPollerIsRefusedByAReader(t *testing.T) {
 	p, woken := parkedPoller(t)
 	p.parked = false

@@ -39,8 +39,8 @@ func (l *indexedLog) stored() []string {
 	return append([]string(nil), l.synced...)
 }
 
-// A node has stored something in a group of its own. When it comes to others that have stored something else of the same channel, its log is
-// refused: it is told why, nothing is written to its log, and the others go on.
+// A node has stored something in a group of its own. When it comes to others that have stored something else of the
+// same channel, its log is refused: it is told why, nothing is written to its log, and the others go on.
 func TestRejoinWithAnotherHistory(t *testing.T) {
 	var together, apart mem.Network
 	logs := []*indexedLog{{index: LogIndex{ID: 0xa}}, {index: LogIndex{ID: 0xb}}}
@@ -113,8 +113,9 @@ func (u *undelivered) Undelivered(_ SubgroupID, own []Message) {
 	})
 }
 
-// When the others go on without a node it is handed what it has committed and was not handed, also what waits for a place before it that is
-// not filled; of a subgroup in which it only sends it is handed nothing, as it does not know what the others were handed.
+// When the others go on without a node it is handed what it has committed and was not handed, also what waits for a
+// place before it that is not filled; of a subgroup in which it only sends it is handed nothing, as it does not know
+// what the others were handed.
 func TestUndelivered(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -177,7 +178,8 @@ func TestHoldups(t *testing.T) {
 	require.True(t, logs)
 }
 
-// A log may have begun a history that its disk has not kept, and others have gone on with it: what it begins when it has been opened again is another one.
+// A log may have begun a history that its disk has not kept, and others have gone on with it: what it begins when it
+// has been opened again is another one.
 func TestHistoriesBegunByOneLogHaveNames(t *testing.T) {
 	named := map[uint64]uint32{}
 	for opened := range uint32(1000) {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A channel that is held stays held in the epochs that begin meanwhile, also before the row of the member that holds it can be read in them.
+// A channel that is held stays held in the epochs that begin meanwhile, also before the row of the member that holds it
+// can be read in them.
 func TestHeldOverEpochs(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		w, r, rec := c.pair(nil)

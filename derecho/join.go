@@ -10,7 +10,8 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, asks: m.asks(), before: m.view.before, cutOff: m.cutOff}
+	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)),
+		group: m.view.group, asks: m.asks(), before: m.view.before, cutOff: m.cutOff}
 }
 
 // asks is the group that this node has asked to let it in, 0 if it has asked none.
@@ -30,11 +31,12 @@ func (m *machine) broadcastStatus() {
 
 // decide lets a node that is alone join or found a group, as soon as it knows enough.
 //
-// It founds one only if everybody whom it found is alone too and has a larger ID. Two nodes that
-// find each other are linked and know each other's status, and a node tells its status when it
-// changes, and with every lease until it has joined (remind); so of several nodes that start together only the one with the smallest ID founds, and the
-// others join it. An outcast founds none, and nobody waits for it to. Who is joining or leaving is in a group: it is waited for, until it can be asked
-// or is gone. Who is in none, for all that is known, and silent, is not waited for: it may stand still, and its host may have no power.
+// It founds one only if everybody whom it found is alone too and has a larger ID. Two nodes that find each other are
+// linked and know each other's status, and a node tells its status when it changes, and with every lease until it has
+// joined (remind); so of several nodes that start together only the one with the smallest ID founds, and the others
+// join it. An outcast founds none, and nobody waits for it to. Who is joining or leaving is in a group: it is waited
+// for, until it can be asked or is gone. Who is in none, for all that is known, and silent, is not waited for: it may
+// stand still, and its host may have no power.
 func (m *machine) decide() {
 	if m.phase != alone || !m.scanned {
 		return
@@ -61,8 +63,8 @@ func (m *machine) decide() {
 	}
 }
 
-// silentLeases is how long somebody may tell nothing before nobody waits for him to found a group. Whoever is that late joins the one that there is then; if he has founded
-// one meanwhile the two become one.
+// silentLeases is how long somebody may tell nothing before nobody waits for him to found a group. Whoever is that late
+// joins the one that there is then; if he has founded one meanwhile the two become one.
 const silentLeases = 4
 
 // silent: a linked node that is to tell its status with every lease has not done so for too long.
@@ -80,7 +82,8 @@ func (m *machine) groupless() (ids []NodeID) {
 	return ids
 }
 
-// remind tells those that wait for it that this node still looks for a group, and looks whom of them it still waits for. It comes with every pass, and acts once in a lease.
+// remind tells those that wait for it that this node still looks for a group, and looks whom of them it still waits
+// for. It comes with every pass, and acts once in a lease.
 func (m *machine) remind() {
 	passed := m.now - m.told
 	begins := m.told == 0
@@ -101,8 +104,8 @@ func (m *machine) remind() {
 	}
 }
 
-// host is the member that this node asks to let it in, 0 if there is none: the first, but one that hears too few of the others only if all do: it can let
-// nobody in.
+// host is the member that this node asks to let it in, 0 if there is none: the first, but one that hears too few of the
+// others only if all do: it can let nobody in.
 func (m *machine) host() (member NodeID) {
 	cutOff := false
 	for id := range m.links {
@@ -117,7 +120,8 @@ func (m *machine) host() (member NodeID) {
 	return member
 }
 
-// askAnother: whom this node has asked to let it in can not any more, and says so, and somebody else can. It may have announced this node all the same, which is then welcomed twice.
+// askAnother: whom this node has asked to let it in can not any more, and says so, and somebody else can. It may have
+// announced this node all the same, which is then welcomed twice.
 func (m *machine) askAnother() {
 	if m.phase != joining {
 		return
@@ -129,8 +133,8 @@ func (m *machine) askAnother() {
 	}
 }
 
-// replaced: a member says that the group went on without this one, which does not know that, or can not say it. Two views ahead is enough, as for outlived: how the last view ended tells
-// nothing of who was removed before.
+// replaced: a member says that the group went on without this one, which does not know that, or can not say it. Two
+// views ahead is enough, as for outlived: how the last view ended tells nothing of who was removed before.
 func (m *machine) replaced(id NodeID) bool {
 	it, known := m.statuses[id]
 	for _, s := range m.statuses {
@@ -144,8 +148,9 @@ func (m *machine) replaced(id NodeID) bool {
 	return false
 }
 
-// tellWait tells why this node is not let into the group, if the member that it asked says so: it may be for long, and nobody else
-// can tell who waits in Join. It is over when the node has joined (entered), when that member hears enough of the others, and when it is gone.
+// tellWait tells why this node is not let into the group, if the member that it asked says so: it may be for long, and
+// nobody else can tell who waits in Join. It is over when the node has joined (entered), when that member hears enough
+// of the others, and when it is gone.
 func (m *machine) tellWait() {
 	why := ""
 	if m.phase == joining {
@@ -249,7 +254,8 @@ func (m *machine) entered() {
 	if m.leaveOnEntry {
 		m.leave()
 	}
-	// Members of another group may have told their status while this node was on its way into this one. It goes on from the next pass.
+	// Members of another group may have told their status while this node was on its way into this one. It goes on from
+	// the next pass.
 	for _, s := range m.statuses {
 		if s.joined && s.group != m.view.group {
 			m.checkGroupsSoon()
@@ -286,11 +292,13 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	} else if s.members < mine || s.members == mine && p.ID > uint64(m.id) {
 		return
 	}
-	m.giveWay(fmt.Errorf("%w: that of %s (process %d on %s) has %d members, this one %d%s", ErrOtherGroup, p.Name, p.PID, p.Host, s.members, mine, why))
+	m.giveWay(fmt.Errorf("%w: that of %s (process %d on %s) has %d members, this one %d%s", ErrOtherGroup, p.Name, p.PID, p.Host,
+		s.members, mine, why))
 }
 
-// outlived: of this group the view has ended that follows the one of this node, and whoever knows of the first of the two ends may be gone. A view does not end with a member that
-// has no part in it: neither can it have acknowledged all, nor promised.
+// outlived: of this group the view has ended that follows the one of this node, and whoever knows of the first of the
+// two ends may be gone. A view does not end with a member that has no part in it: neither can it have acknowledged all,
+// nor promised.
 func (m *machine) outlived(s status) bool {
 	return m.phase >= joined && !m.departed && s.joined && s.group == m.view.group && s.before.view > m.view.epoch
 }
@@ -386,8 +394,8 @@ func (m *machine) controlDrained(e *epoch) {
 	}
 	m.greet(next, change)
 	if leaving {
-		// tryLeave ends it when the others have drained too. Who was told the end of the view by a message has no ballot in its row from which
-		// the others could learn it, and who told it may be gone.
+		// tryLeave ends it when the others have drained too. Who was told the end of the view by a message has no
+		// ballot in its row from which the others could learn it, and who told it may be gone.
 		if m.view.before = next.before; cut && !mutant.Is("leaver-silent") {
 			m.broadcastStatus()
 		}
@@ -415,8 +423,8 @@ func (m *machine) controlDrained(e *epoch) {
 	}
 }
 
-// forgetJoins takes back what this node wanted to say of the joining of members of the view that has ended. Another has said it too; and who is no
-// member any more has failed or left, and would become one again that is not there.
+// forgetJoins takes back what this node wanted to say of the joining of members of the view that has ended. Another has
+// said it too; and who is no member any more has failed or left, and would become one again that is not there.
 func (m *machine) forgetJoins(members []rdma.PeerInfo) {
 	if mutant.Is("join-again") {
 		return
@@ -544,7 +552,8 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, unstored: m.cat.unstored, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, rings: m.cat.rings, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading,
+		unstored: m.cat.unstored, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, rings: m.cat.rings, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

@@ -102,7 +102,8 @@ func TestLeaveWhileExcluded(t *testing.T) {
 	})
 }
 
-// What is withdrawn while a node is to join again, and can not, is withdrawn at once: the group went on without it. It is not announced again.
+// What is withdrawn while a node is to join again, and can not, is withdrawn at once: the group went on without it. It
+// is not announced again.
 func TestRemoveWhileExcluded(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		_, told := c.join()
@@ -166,8 +167,8 @@ func TestGiveUpEndsTheOutage(t *testing.T) {
 	}
 }
 
-// still is what a process tells the network that stands still, or whose host lost its power, while it looked for others: it has told its status to those that it found by then, or
-// not, and nothing follows.
+// still is what a process tells the network that stands still, or whose host lost its power, while it looked for
+// others: it has told its status to those that it found by then, or not, and nothing follows.
 type still struct {
 	rdma.Events
 	tells bool

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a pass of the poller stores though nothing came shares no cache line with what a writer loads for each message, wherever the epoch lies.
+// What a pass of the poller stores though nothing came shares no cache line with what a writer loads for each message,
+// wherever the epoch lies.
 func TestEpochLines(t *testing.T) {
 	var e epoch
 	first, last := unsafe.Offsetof(e.stable), unsafe.Offsetof(e.delivered)+unsafe.Sizeof(e.delivered)

@@ -13,15 +13,16 @@ const (
 	// briefly is how long a thread that drives may be away for the doorbell to be left unattended: whoever
 	// sends then need not wake anybody.
 	briefly = 100 * time.Microsecond
-	// guardTime is how long it can stay unattended if the thread then does not come back; maxGuard, if it has come back for as long as
-	// that. Each guard that it outlasts costs a look at the clock by somebody else (beat), so these are not for ever.
+	// guardTime is how long it can stay unattended if the thread then does not come back; maxGuard, if it has come back
+	// for as long as that. Each guard that it outlasts costs a look at the clock by somebody else (beat), so these are
+	// not for ever.
 	guardTime = 500 * time.Microsecond
 	maxGuard  = 10 * time.Millisecond
 	// seatTries is how often a thread asks for the seat of a poller that is awake, and steps aside after its pass.
 	seatTries = 50
-	// pollingLooks is how many looks that follow each other briefly, none of them by a thread that has waited, are those of a reader that
-	// looks all the time; and how often readers look in vain, while the poller finds nothing to do for spinTime, if one of them does. Who takes until
-	// there is nothing left looks once for each batch.
+	// pollingLooks is how many looks that follow each other briefly, none of them by a thread that has waited, are
+	// those of a reader that looks all the time; and how often readers look in vain, while the poller finds nothing to
+	// do for spinTime, if one of them does. Who takes until there is nothing left looks once for each batch.
 	pollingLooks = 8
 )
 
@@ -74,8 +75,9 @@ func Nudge() {
 
 // Look makes one pass, unless somebody else is at it.
 //
-// A thread that looks again and again need not be woken, nor anybody for it: it has the seat whenever it looks, and leaves the bell
-// unattended between. Then a look costs a few tenths of a microsecond. Any other look leaves the bell to whom it was left before.
+// A thread that looks again and again need not be woken, nor anybody for it: it has the seat whenever it looks, and
+// leaves the bell unattended between. Then a look costs a few tenths of a microsecond. Any other look leaves the bell
+// to whom it was left before.
 func Look() {
 	p := &thePoller
 	if p.lives.Load() == 0 {
@@ -152,9 +154,9 @@ func (p *poller) polled(now time.Duration) bool {
 	return p.looks > pollingLooks && now-p.left < guardTime
 }
 
-// leave gives the seat back. A thread that was away briefly before, and drove briefly, is expected to be back as soon, and nobody is woken
-// until then. Else the poller is. That what comes meanwhile wakes nobody saves its senders a system call each; the guard costs an
-// alarm, so it must be for several of them.
+// leave gives the seat back. A thread that was away briefly before, and drove briefly, is expected to be back as soon,
+// and nobody is woken until then. Else the poller is. That what comes meanwhile wakes nobody saves its senders a system
+// call each; the guard costs an alarm, so it must be for several of them.
 func (p *poller) leave(back bool, began time.Duration) {
 	now := sinceStart()
 	p.left, p.looks = now, 0
@@ -168,8 +170,8 @@ func (p *poller) leave(back bool, began time.Duration) {
 
 // unattend leaves the bell to nobody, at most for some time. Called with the seat.
 //
-// beat stores when the alarm goes off next, then loads the guard; here it is the other way round. So if the alarm that is seen here
-// has gone off by now, beat sees this guard and sets the next alarm for it.
+// beat stores when the alarm goes off next, then loads the guard; here it is the other way round. So if the alarm that
+// is seen here has gone off by now, beat sees this guard and sets the next alarm for it.
 func (p *poller) unattend(now, most time.Duration) {
 	guard := int64(now + most)
 	p.guard.Store(guard)
@@ -178,9 +180,9 @@ func (p *poller) unattend(now, most time.Duration) {
 	}
 }
 
-// cede leaves driving to a reader that looks again and again, and returns when that has ended. The poller waits on a channel, and not
-// on the bell: a goroutine that sleeps in a system call keeps its processor for up to 10 ms, which may be the one of that
-// reader. The caller has the seat, and loses it.
+// cede leaves driving to a reader that looks again and again, and returns when that has ended. The poller waits on a
+// channel, and not on the bell: a goroutine that sleeps in a system call keeps its processor for up to 10 ms, which may
+// be the one of that reader. The caller has the seat, and loses it.
 func (p *poller) cede() {
 	p.parked = true
 	p.unattend(sinceStart(), guardTime)
@@ -191,8 +193,9 @@ func (p *poller) cede() {
 // handOver leaves the seat to the poller.
 func (p *poller) handOver() { p.release(p.vacate()) }
 
-// release gives the seat back when the poller is the one to be woken, and wakes it if need be. So it does if somebody has rung since it
-// was named, and it came and was refused: it stores that, then tries once more, and here the seat is given back first.
+// release gives the seat back when the poller is the one to be woken, and wakes it if need be. So it does if somebody
+// has rung since it was named, and it came and was refused: it stores that, then tries once more, and here the seat is
+// given back first.
 func (p *poller) release(wake bool) {
 	p.seat.Unlock()
 	if wake || p.refused.Load() && p.refused.Swap(false) && !p.run.Named() {
@@ -221,8 +224,9 @@ func (p *poller) unattended(now time.Duration) {
 	} // or whoever has the seat sets it anew, and beat looks again
 }
 
-// takeOver is for who comes because of a guard, and has the seat. There is none any more if somebody drove between the look at the guard and the seat: that one
-// may have found the seat taken when it came back from the network (Lend), and left the driving to whom it took for another driver.
+// takeOver is for who comes because of a guard, and has the seat. There is none any more if somebody drove between the
+// look at the guard and the seat: that one may have found the seat taken when it came back from the network (Lend), and
+// left the driving to whom it took for another driver.
 func (p *poller) takeOver(now time.Duration) {
 	if p.guard.Load() > int64(now) {
 		p.seat.Unlock()

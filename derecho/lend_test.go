@@ -100,8 +100,8 @@ func TestLookAndPollerLoseNothing(t *testing.T) {
 	}
 }
 
-// Readers that take until there is nothing left, look then, and wait for news lose nothing either, though each pass brings a part of what is there, and what has
-// come is all there is.
+// Readers that take until there is nothing left, look then, and wait for news lose nothing either, though each pass
+// brings a part of what is there, and what has come is all there is.
 func TestReadersThatLookLoseNothing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.unswept()

@@ -46,15 +46,16 @@ type life struct {
 	// recovering tells why nothing can be sent on some channels; stored by the poller.
 	recovering atomic.Pointer[map[keptChannel]string]
 
-	// waiting tells why the group does not let this incarnation in; stored by the poller, nil if nothing is known of that, and again
-	// once it has joined.
+	// waiting tells why the group does not let this incarnation in; stored by the poller, nil if nothing is known of
+	// that, and again once it has joined.
 	waiting atomic.Pointer[error]
 
-	// exclusion tells why nothing can be sent until all endpoints are announced in this incarnation; nil when they are, and in the first
-	// one. Of whoever drives.
+	// exclusion tells why nothing can be sent until all endpoints are announced in this incarnation; nil when they are,
+	// and in the first one. Of whoever drives.
 	exclusion *error
 
-	// refused are the endpoints of the application that this incarnation has not announced, and why: refused.go. Guarded by Node.turn.
+	// refused are the endpoints of the application that this incarnation has not announced, and why: refused.go.
+	// Guarded by Node.turn.
 	refused map[EndpointID]refusal
 
 	joined chan struct{} // closed when the node is a member
@@ -177,8 +178,9 @@ func (l *life) post(ev func(*machine)) {
 	thePoller.bell.Ring()
 }
 
-// step drives the machine once, and reports whether it found work, or somebody else drives it: whoever sleeps
-// after this must not leave news behind that the other one did not see. Unless it is thorough it may leave some, too (machine.Glance).
+// step drives the machine once, and reports whether it found work, or somebody else drives it: whoever sleeps after
+// this must not leave news behind that the other one did not see. Unless it is thorough it may leave some, too
+// (machine.Glance).
 func (l *life) step(now time.Duration, thorough bool) bool {
 	if !l.baton.TryLock() {
 		return true
@@ -269,8 +271,8 @@ func (l *life) add(ctx context.Context, ep Endpoint) error {
 	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
 }
 
-// openLog opens the log that an endpoint may need, or goes on to wait for one that is being opened. If the wait ends first the log is open when its disk
-// answers, for whoever needs it then.
+// openLog opens the log that an endpoint may need, or goes on to wait for one that is being opened. If the wait ends
+// first the log is open when its disk answers, for whoever needs it then.
 func (l *life) openLog(ctx context.Context, ep *Endpoint) error {
 	o := l.m.logs.prepare(ep, l.n.cfg.OpenLog, func(open func()) {
 		go pprof.Do(context.Background(), pprof.Labels("dds", "log"), func(context.Context) { open() })
@@ -295,10 +297,10 @@ func (l *life) openLog(ctx context.Context, ep *Endpoint) error {
 	}
 }
 
-// addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It
-// reports false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those
-// whose log can not be opened any more, and those that the group refuses because of their logs, are left out until that is over (refused.go); if another
-// node has the log, until it gives it up.
+// addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It reports
+// false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those whose log can
+// not be opened any more, and those that the group refuses because of their logs, are left out until that is over
+// (refused.go); if another node has the log, until it gives it up.
 func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
 	eps, refused := l.reopen(all)
 	answers := make(chan announced, len(eps))
@@ -396,7 +398,8 @@ func (n *Node) rejoin(before *life) {
 	}
 }
 
-// rejoining are the incarnations that are to take the place of one that was excluded, and have not announced all yet, and what is withdrawn meanwhile.
+// rejoining are the incarnations that are to take the place of one that was excluded, and have not announced all yet,
+// and what is withdrawn meanwhile.
 type rejoining struct {
 	mu  sync.Mutex // held for a few instructions
 	n   int

@@ -28,8 +28,8 @@ type lender struct {
 	pressed     uint64 // Wants of the sender when loans were called back last
 }
 
-// minLoan is the size of a message for each of which there is a loan in a ring full of them. Where more of smaller ones are out, those
-// that come are copied.
+// minLoan is the size of a message for each of which there is a loan in a ring full of them. Where more of smaller ones
+// are out, those that come are copied.
 const minLoan = 512
 
 // maxLoans bounds them in a ring that has grown for messages that are far larger: they take memory.
@@ -43,8 +43,8 @@ func newLenders(e *epoch) []lender {
 	return l
 }
 
-// Lend keeps Payload as it is beyond the upcall until Loan.Release is called once for each call of Lend. It is nil if it has to be copied instead.
-// Only for the upcall that hands the message over.
+// Lend keeps Payload as it is beyond the upcall until Loan.Release is called once for each call of Lend. It is nil if
+// it has to be copied instead. Only for the upcall that hands the message over.
 func (m *Message) Lend() *Loan {
 	switch {
 	case m.loan != nil:
@@ -95,7 +95,8 @@ func (l *lender) needed(pos uint64) uint64 {
 // wants is what the sender tells of its threads that wait for room. Any goroutine.
 func (l *lender) wants() uint64 { return l.e.table.Row(l.e.senders[l.rank]).Load(sst.Wants) }
 
-// Share is Lend for one more who gives it back: the loan of a message keeps those behind it in their place, too. Only for who has the loan.
+// Share is Lend for one more who gives it back: the loan of a message keeps those behind it in their place, too. Only
+// for who has the loan.
 func (n *Loan) Share() *Loan {
 	n.refs.Add(1)
 	return n

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lent message stays as it is; its sender waits for it when the ring has come round, asks for it, and goes on when it has it back.
+// A lent message stays as it is; its sender waits for it when the ring has come round, asks for it, and goes on when it
+// has it back.
 func TestLoanHoldsTheRing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.RingBytes = 1 << 12

@@ -8,7 +8,8 @@ type LogError struct {
 	Member MemberInfo
 	// Err is what its disk said; nil at the other members, which do not know it.
 	Err error
-	// Refused: this node has joined again, and its endpoints that need the log are not announced. Else they are, and nothing is stored.
+	// Refused: this node has joined again, and its endpoints that need the log are not announced. Else they are, and
+	// nothing is stored.
 	Refused bool
 }
 

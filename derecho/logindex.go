@@ -13,7 +13,8 @@ type EpochStart struct {
 	Epoch uint32
 	// Channels are those that the log has from now on, ascending. What it is given of others in this epoch does not count.
 	Channels []ChannelStart
-	// Moves, if not nil, is called by who writes it each time that another part is on disk: with large states it may take longer than Config.LogTimeout.
+	// Moves, if not nil, is called by who writes it each time that another part is on disk: with large states it may
+	// take longer than Config.LogTimeout.
 	Moves func()
 }
 
@@ -63,10 +64,12 @@ type epochSpan struct{ from, to uint32 }
 // oldHistory names the histories of logs from before histories had names.
 const oldHistory = 1
 
-// After says which message was the last in the log, of the epochs that have begun, before the beginning that follows; both are 0 if there was none.
+// After says which message was the last in the log, of the epochs that have begun, before the beginning that follows;
+// both are 0 if there was none.
 //
-// A node begins an epoch when it has stored the one before. But its disk may have lost of that what it had called durable, and the
-// node began another channel then. So of an epoch that ended the log has no more than was there when the next began.
+// A node begins an epoch when it has stored the one before. But its disk may have lost of that what it had called
+// durable, and the node began another channel then. So of an epoch that ended the log has no more than was there when
+// the next began.
 func (x *LogIndex) After(epoch uint32, seq uint64) { x.after = &position{epoch, seq} }
 
 // Open takes note that the log was opened, for the n-th time. That is durable before the log is announced to anybody.
@@ -165,8 +168,8 @@ func (x *LogIndex) Counts(ch ChannelID, epoch uint32) bool {
 	return slices.ContainsFunc(x.channel(ch).counts, func(s epochSpan) bool { return s.from <= epoch && epoch <= s.to })
 }
 
-// Holds is what the log holds of a channel, if it has everything below seq of the last epoch that has begun. Of an earlier one it has
-// what was there when the next began (After).
+// Holds is what the log holds of a channel, if it has everything below seq of the last epoch that has begun. Of an
+// earlier one it has what was there when the next began (After).
 func (x *LogIndex) Holds(ch ChannelID, seq uint64) *LogState {
 	c := x.channel(ch)
 	if mutant.Is("log-channels-alike") {

@@ -108,8 +108,8 @@ type machine struct {
 	holding   bool
 	welcoming []byte                          // what the nodes that joined with this view need
 	own       map[EndpointID]*pendingEndpoint // endpoints of this node, by what was asked
-	// outcast: a group went on without the incarnation before, or one before that, and the node has been in none since. It founds none: that group lives, for
-	// all it knows, also if it reaches nobody of it.
+	// outcast: a group went on without the incarnation before, or one before that, and the node has been in none since.
+	// It founds none: that group lives, for all it knows, also if it reaches nobody of it.
 	outcast bool
 	// leaveOnEntry: whoever waited for this node to join has given up; it leaves as soon as it can.
 	leaveOnEntry bool
@@ -156,9 +156,10 @@ type pendingEndpoint struct {
 	done                       func(error) // nil when answered
 	submitted, added, removing bool
 	changing                   []func(error) // of each change under way
-	rejoins                    bool          // the node has joined again, and nobody waits for the answer to what becomes of one endpoint, or for missing logs
-	refused                    bool          // as another node has the log, and it lives: Handler.LogFailed was told
-	waits                      bool          // until that log is free, and is announced then as it is by then
+	// the node has joined again, and nobody waits for the answer to what becomes of one endpoint, or for missing logs
+	rejoins bool
+	refused bool // as another node has the log, and it lives: Handler.LogFailed was told
+	waits   bool // until that log is free, and is announced then as it is by then
 }
 
 // shell is what the machine reports to the node around it.
@@ -185,9 +186,11 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s, controlRing: controlRing,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, heard: map[NodeID]time.Duration{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
+		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{},
+		lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},
-		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, unproven: map[openKey]answer{}, own: map[EndpointID]*pendingEndpoint{},
+		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{},
+		unproven: map[openKey]answer{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
 	}
 	return m
@@ -365,8 +368,8 @@ func (m *machine) hideNode(id NodeID) {
 	m.h.NodeLeft(id)
 }
 
-// isolate tells that nothing can be agreed on any more, as some text says, or can be again. Those who have asked to join are told, too;
-// who asks later has it from the status of this node.
+// isolate tells that nothing can be agreed on any more, as some text says, or can be again. Those who have asked to
+// join are told, too; who asks later has it from the status of this node.
 func (m *machine) isolate(why string) {
 	var err error
 	if why != "" {
@@ -508,7 +511,10 @@ func (m *machine) logFailed(sg SubgroupID, err error) {
 func (m *machine) group(id SubgroupID) *subgroup {
 	g := m.groups[id]
 	if g == nil {
-		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, awaiting: map[ChannelID]uint32{}, lacks: map[ChannelID]bool{}, barren: map[ChannelID]uint32{}, holds: map[ChannelID]bool{}, ownStates: map[ChannelID]uint32{}, untold: map[ChannelID]uint32{}, unsure: map[ChannelID][]ownMessage{}, resumed: map[ChannelID]resumption{}}
+		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, awaiting: map[ChannelID]uint32{},
+			lacks: map[ChannelID]bool{}, barren: map[ChannelID]uint32{}, holds: map[ChannelID]bool{},
+			ownStates: map[ChannelID]uint32{}, untold: map[ChannelID]uint32{}, unsure: map[ChannelID][]ownMessage{},
+			resumed: map[ChannelID]resumption{}}
 		m.groups[id] = g
 		m.shell.newGroup(g)
 		m.order = append(m.order, g)
@@ -667,8 +673,9 @@ type answer struct {
 	err error
 }
 
-// opened takes the row of a member. Epochs of two groups may have one number, and who was to join this one may have joined another instead, with the same incarnation.
-// So the row is taken once the member tells that it is in this group, or about to be: before it is in another it tells that it is not.
+// opened takes the row of a member. Epochs of two groups may have one number, and who was to join this one may have
+// joined another instead, with the same incarnation. So the row is taken once the member tells that it is in this
+// group, or about to be: before it is in another it tells that it is not.
 func (m *machine) opened(l rdma.Link, key rdma.Key, r *rdma.Region, err error) {
 	k := openKey{NodeID(l.Peer().ID), key}
 	if m.opens[k] == nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// members derives who sends and receives in a subgroup from who did before, when endpoints have come or gone since. An endpoint concerns
-// one channel: the others are not looked at, of which there may be thousands, except those that waited for logs, or do so now: nobody sends or
-// receives them meanwhile.
+// members derives who sends and receives in a subgroup from who did before, when endpoints have come or gone since. An
+// endpoint concerns one channel: the others are not looked at, of which there may be thousands, except those that
+// waited for logs, or do so now: nobody sends or receives them meanwhile.
 func (c *catalogue) members(before *descriptor, eps []Endpoint, waited, waiting []ChannelID) []memberDesc {
 	sg := before.Subgroup
 	m := memberList{list: slices.Clone(before.Members)}

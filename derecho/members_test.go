@@ -46,8 +46,8 @@ func membersByNode(eps []*Endpoint, sg SubgroupID) map[NodeID]map[ChannelID]bool
 	return received
 }
 
-// However endpoints come, go and fail, by ones and by many, the members that follow from what changed are those that follow from all
-// endpoints, and an epoch that has begun stays what it was.
+// However endpoints come, go and fail, by ones and by many, the members that follow from what changed are those that
+// follow from all endpoints, and an epoch that has begun stays what it was.
 func TestMembersFollowFromWhatChanged(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	c := newCatalogue()

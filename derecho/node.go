@@ -40,12 +40,13 @@ type Node struct {
 	// ctx ends when Leave is called, and the node begins no other incarnation.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// turn guards endpoints. It is held while they are looked at or changed, and while an incarnation announces them again, which does not wait for logs of others:
-	// never while one endpoint waits for the group.
+	// turn guards endpoints. It is held while they are looked at or changed, and while an incarnation announces them
+	// again, which does not wait for logs of others: never while one endpoint waits for the group.
 	turn      chan struct{}
 	endpoints endpointList // that AddEndpoint has announced, in that order
 	rejoining rejoining
-	// unusable are the subgroups of which the layer above was told that endpoints are refused, and not yet that none is any more. Guarded by turn.
+	// unusable are the subgroups of which the layer above was told that endpoints are refused, and not yet that none is
+	// any more. Guarded by turn.
 	unusable []SubgroupID
 
 	outlets outlets
@@ -87,10 +88,11 @@ func hostStart() time.Time {
 // partingTime is how long a node whose Join was given up may take to leave in order.
 const partingTime = 2 * time.Second
 
-// Join makes this process a member of the domain's group, and founds it if there is none. When it
-// returns h has been told of all endpoints that exist. Errors: ErrConfig, ErrPeerLost, ErrTimeout
-// when ctx ends first; that is ErrNoMajority, too, if the members that are left can let nobody in. h is told so while Join waits
-// (Handler.Isolated), and that it is over when Join fails. Nothing else was told then, and nothing follows: another Join may have the same h.
+// Join makes this process a member of the domain's group, and founds it if there is none. When it returns h has been
+// told of all endpoints that exist. Errors: ErrConfig, ErrPeerLost, ErrTimeout when ctx ends first; that is
+// ErrNoMajority, too, if the members that are left can let nobody in. h is told so while Join waits (Handler.Isolated),
+// and that it is over when Join fails. Nothing else was told then, and nothing follows: another Join may have the same
+// h.
 func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -151,8 +153,8 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	}
 }
 
-// giveUp has an incarnation go that was not let in yet; the layer above is told no more of it. It reports false if it was let in. On the polling
-// goroutine.
+// giveUp has an incarnation go that was not let in yet; the layer above is told no more of it. It reports false if it
+// was let in. On the polling goroutine.
 func (n *Node) giveUp(l *life) bool {
 	if n.in.Load() {
 		return false
@@ -211,8 +213,8 @@ func (n *Node) shut() {
 // joined again (Handler.Entered).
 func (n *Node) ID() NodeID { return n.life.Load().id }
 
-// Outage is why nothing can be sent for now, nil if it can: operations fail with it. Handler is told a moment later that it began, and after it has
-// ended. It takes no lock.
+// Outage is why nothing can be sent for now, nil if it can: operations fail with it. Handler is told a moment later
+// that it began, and after it has ended. It takes no lock.
 func (n *Node) Outage() error {
 	if p := n.outage.Load(); p != nil {
 		return *p
@@ -293,7 +295,8 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 	}
 }
 
-// note has an endpoint that was announced by an incarnation announced by those that follow. ErrExcluded: another one is there already, and has not announced it.
+// note has an endpoint that was announced by an incarnation announced by those that follow. ErrExcluded: another one is
+// there already, and has not announced it.
 func (n *Node) note(ctx context.Context, l *life, ep Endpoint) error {
 	if err := n.takeTurn(ctx); err != nil {
 		return err
@@ -319,8 +322,9 @@ func checkEndpoint(ep Endpoint) error {
 	return nil
 }
 
-// ChangeEndpoint gives an endpoint of this node another Info. When it returns, EndpointChanged was called for it here. If
-// ctx ends first the change is still made, as soon as the group can agree on it; unless the node was joining again all the time, and it had not begun.
+// ChangeEndpoint gives an endpoint of this node another Info. When it returns, EndpointChanged was called for it here.
+// If ctx ends first the change is still made, as soon as the group can agree on it; unless the node was joining again
+// all the time, and it had not begun.
 func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) error {
 	if err := checkEndpoint(Endpoint{ID: id, Info: info}); err != nil {
 		return err
@@ -363,8 +367,9 @@ func (n *Node) Upcall(ctx context.Context, f func()) error {
 	})
 }
 
-// RemoveEndpoint withdraws an endpoint of this node. When it returns, EndpointRemoved was called
-// for it here. While the group goes on without this node there is nobody to withdraw it from, as it went with all others: it is not announced again.
+// RemoveEndpoint withdraws an endpoint of this node. When it returns, EndpointRemoved was called for it here. While the
+// group goes on without this node there is nobody to withdraw it from, as it went with all others: it is not announced
+// again.
 func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 	for !n.rejoining.leaveOut(id) {
 		if n.failure.Load() != nil || n.ctx.Err() != nil {
@@ -394,7 +399,8 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 	return n.life.Load().remove(ctx, id, true)
 }
 
-// remove withdraws an endpoint in this incarnation; if it is left out, or was refused, that one need not have announced it, and will not.
+// remove withdraws an endpoint in this incarnation; if it is left out, or was refused, that one need not have announced
+// it, and will not.
 func (l *life) remove(ctx context.Context, id EndpointID, leftOut bool) error {
 	if l.n.failure.Load() != nil || l.n.ctx.Err() != nil {
 		return l.n.down()

@@ -64,7 +64,8 @@ func (d *Driven) RowOf(sg SubgroupID, epoch uint32) *Row {
 
 func (e *epoch) observe(r *Row) {
 	t, own := e.table, e.table.Row(e.me)
-	r.RowCells = RowCells{Subgroup: e.g.id, Epoch: e.desc.Epoch, Delivered: own.Load(t.Delivered()), Opened: own.Load(t.Opened()), Persisted: own.Load(t.Persisted()), Drained: own.Load(t.Drained())}
+	r.RowCells = RowCells{Subgroup: e.g.id, Epoch: e.desc.Epoch, Delivered: own.Load(t.Delivered()), Opened: own.Load(t.Opened()),
+		Persisted: own.Load(t.Persisted()), Drained: own.Load(t.Drained())}
 	if e.sender != nil {
 		r.Tail, r.Real, r.Next = own.Load(sst.Tail), own.Load(sst.Real), own.Load(sst.Next)
 		r.Ring = uint64(len(own.Region().Ring()))

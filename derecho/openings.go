@@ -15,11 +15,12 @@ type Opening struct {
 
 func (o Opening) compare(p Opening) int { return cmp.Compare(o.Log, p.Log) }
 
-// The line of an epoch are the logs that have a channel in it, or had it in an epoch before on the way to it, ascending, and how often each had been opened when it was announced last
-// (docs/adr/0013).
+// The line of an epoch are the logs that have a channel in it, or had it in an epoch before on the way to it,
+// ascending, and how often each had been opened when it was announced last (docs/adr/0013).
 
-// maxPast bounds how many logs of its line an epoch names that do not belong to it any more. Of more those with the lowest identifiers, which are drawn, are forgotten. An epoch that names one of these
-// is not before this one by its line, and a log that names one and comes late is refused (apart): people decide then, and nothing is lost.
+// maxPast bounds how many logs of its line an epoch names that do not belong to it any more. Of more those with the
+// lowest identifiers, which are drawn, are forgotten. An epoch that names one of these is not before this one by its
+// line, and a log that names one and comes late is refused (apart): people decide then, and nothing is lost.
 const maxPast = 256
 
 // line is that of the last epoch of a log.
@@ -47,7 +48,8 @@ func mergeLines(a, b []Opening) []Opening {
 	return slices.CompactFunc(all, func(o, p Opening) bool { return o.Log == p.Log })
 }
 
-// extend adds logs that are there to a line, which has them nearly always. What is in their own lines is not added: it may be what they give up. If too many are named that are not there, some are forgotten.
+// extend adds logs that are there to a line, which has them nearly always. What is in their own lines is not added: it
+// may be what they give up. If too many are named that are not there, some are forgotten.
 func extend(line []Opening, there []*LogState) []Opening {
 	var own []Opening
 	for _, l := range there {
@@ -102,7 +104,8 @@ func within(line, other []Opening) bool {
 		slices.ContainsFunc(line, func(o Opening) bool { return !unknownTo(other, Opening{o.Log, o.Count + 1}) })
 }
 
-// reopened: a log that the last epoch of l names had been opened again when it was named. So that was later. It need not have told what was stored in the epoch: that may name it only because another waited for what it has.
+// reopened: a log that the last epoch of l names had been opened again when it was named. So that was later. It need
+// not have told what was stored in the epoch: that may name it only because another waited for what it has.
 func (l *LogState) reopened(named []Opening) bool {
 	for i, k := 0, 0; i < len(l.Logs) && k < len(named); { // both ascend
 		switch c := cmp.Compare(l.Logs[i], named[k].Log); {
@@ -127,8 +130,10 @@ func (l *LogState) opening(i int) uint32 {
 	return 0
 }
 
-// parted: the last epochs of two logs are on lines that have parted. Each was begun by some that had not been told of the other: to go on from one loses what was stored in the other, be one of them before the other by a log that was
-// opened again (reopened). Two that name one opening of a log are of one group, as a log is open once: its epochs ascend, and if each line lacks something of the other that has been forgotten (maxPast).
+// parted: the last epochs of two logs are on lines that have parted. Each was begun by some that had not been told of
+// the other: to go on from one loses what was stored in the other, be one of them before the other by a log that was
+// opened again (reopened). Two that name one opening of a log are of one group, as a log is open once: its epochs
+// ascend, and if each line lacks something of the other that has been forgotten (maxPast).
 func parted(a, b *LogState) bool {
 	x, y := newLastEpoch(a), newLastEpoch(b)
 	if slices.ContainsFunc(x.named, func(o Opening) bool { return o.Count > 0 && slices.Contains(y.named, o) }) {
@@ -140,7 +145,8 @@ func parted(a, b *LogState) bool {
 	return lacks(x, y) && lacks(y, x) && !mutant.Is("apart-joined")
 }
 
-// apart: the last epoch of a log began on another line than that of the members, who have not been told of it. What was stored in it would be lost if the log was given what they have.
+// apart: the last epoch of a log began on another line than that of the members, who have not been told of it. What was
+// stored in it would be lost if the log was given what they have.
 func apart(line []Opening, l *LogState) bool {
 	if mutant.Is("apart-joined") || mutant.Is("history-again") {
 		return false

@@ -18,8 +18,8 @@ type place struct {
 	g  *subgroup
 }
 
-// outlets are the places of a node. It forgets them when another incarnation takes the place of one that is over: a writer that does not write
-// would keep all that was mapped for that one.
+// outlets are the places of a node. It forgets them when another incarnation takes the place of one that is over: a
+// writer that does not write would keep all that was mapped for that one.
 type outlets struct {
 	mu sync.Mutex
 	at map[SubgroupID]*atomic.Pointer[place]
@@ -72,8 +72,8 @@ func (o *Outlet) Try(size int) (Slot, bool) {
 	return Slot{e, r}, err == nil
 }
 
-// find remembers the place in an incarnation; nil if there is none. If that was over before, and the places were forgotten before it was stored, it is seen here that another has taken over:
-// whoever forgets stores that first.
+// find remembers the place in an incarnation; nil if there is none. If that was over before, and the places were
+// forgotten before it was stored, it is seen here that another has taken over: whoever forgets stores that first.
 func (o *Outlet) find(l *life) *place {
 	groups := l.groups.Load()
 	if groups == nil {

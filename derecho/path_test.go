@@ -125,7 +125,8 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 	})
 }
 
-// Nobody has the state of the channel, and the log that has is away: who writes is told so, whether the epoch in which that was sent is still there or not.
+// Nobody has the state of the channel, and the log that has is away: who writes is told so, whether the epoch in which
+// that was sent is still there or not.
 func TestNothingIsDurableWhileLogsAreAway(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(17)
@@ -167,7 +168,8 @@ func TestNothingIsDurableWhileLogsAreAway(t *testing.T) {
 		}, patience, time.Millisecond)
 		told()
 
-		// The log comes back. It has x, and not what was sent while it was away: nobody waits for that any more, and who sent it has been told.
+		// The log comes back. It has x, and not what was sent while it was away: nobody waits for that any more, and
+		// who sent it has been told.
 		require.Empty(t, rw.leftOut)
 		x := rec.got[0]
 		cfg.LogState = func(SubgroupID, ChannelID) *LogState {
@@ -294,8 +296,8 @@ func TestLogThatCanNotBeOpenedAgain(t *testing.T) {
 	})
 }
 
-// awaitHold waits until a writer knows that a channel is held, and returns the epoch in which it sends. That Reserve times out does not say so: the ring is full for as long as the
-// poller is not let run.
+// awaitHold waits until a writer knows that a channel is held, and returns the epoch in which it sends. That Reserve
+// times out does not say so: the ring is full for as long as the poller is not let run.
 func (n *Node) awaitHold(t testing.TB, sg Subgroup, ch ChannelID) *epoch {
 	t.Helper()
 	for limit := time.Now().Add(patience); ; runtime.Gosched() {
@@ -421,8 +423,8 @@ func TestDeadlineAmongManyThatCompute(t *testing.T) {
 	require.Less(t, took, most)
 }
 
-// An Outlet gives what Reserve would give at once, and otherwise nothing: before the node is a sender, while the channel is held, and
-// after it has left.
+// An Outlet gives what Reserve would give at once, and otherwise nothing: before the node is a sender, while the
+// channel is held, and after it has left.
 func TestOutlet(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		w, _ := c.join()
@@ -451,8 +453,8 @@ func TestOutlet(t *testing.T) {
 	})
 }
 
-// A receiver that does not come back from its upcall keeps what was sent: exactly a ring of it is taken, then Reserve times out, or would
-// block, and goes on when it does.
+// A receiver that does not come back from its upcall keeps what was sent: exactly a ring of it is taken, then Reserve
+// times out, or would block, and goes on when it does.
 func TestFullRing(t *testing.T) {
 	const ring, size, fit = 1 << 16, 1024 - 40, 1 << 16 / 1024 // a message and its header take 1 KiB
 	for _, mode := range []Mode{Ordered, Unordered} {

@@ -52,8 +52,9 @@ type logger struct {
 	fail func(error) // called once, on the logger's goroutine or the poller's
 	done chan struct{}
 	wake chan struct{}
-	// calls counts beginnings and ends of calls of the log that write, and two for each part of one that is done: odd while one is under way. Stored by the logger's goroutine alone. The
-	// poller loads it to see whether something moves, and nothing else goes by it.
+	// calls counts beginnings and ends of calls of the log that write, and two for each part of one that is done: odd
+	// while one is under way. Stored by the logger's goroutine alone. The poller loads it to see whether something
+	// moves, and nothing else goes by it.
 	calls atomic.Uint64
 	seen  uint64        // calls when the poller looked last
 	stood time.Duration // how long it has seen the same call under way
@@ -113,7 +114,8 @@ type channelStarts struct {
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{}, wrote: map[ChannelID]uint32{}, gaps: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{},
+		wrote: map[ChannelID]uint32{}, gaps: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 func (l *logger) failed() error {
@@ -229,8 +231,8 @@ func (l *logger) begun(s *epochStarts, written *EpochStart) {
 	}
 }
 
-// fill: of what was written of a channel and did not count, that of an epoch and of all that follow does from now on. What is older never
-// will. Called with mu held.
+// fill: of what was written of a channel and did not count, that of an epoch and of all that follow does from now on.
+// What is older never will. Called with mu held.
 func (l *logger) fill(ch ChannelID, since uint32) {
 	from, open := l.gaps[ch]
 	if !open {
@@ -246,9 +248,10 @@ func (l *logger) fill(ch ChannelID, since uint32) {
 	}
 }
 
-// settle: the log has an epoch up to a mark. That is told when it counts in the log, of all channels: there may be messages behind a beginning that left their
-// channel out (resolve), and what makes them count is the beginning of a later epoch, with the state, or with Since. If the process ended before that is
-// on disk the log would have forgotten what it has told. Called with mu held.
+// settle: the log has an epoch up to a mark. That is told when it counts in the log, of all channels: there may be
+// messages behind a beginning that left their channel out (resolve), and what makes them count is the beginning of a
+// later epoch, with the state, or with Since. If the process ended before that is on disk the log would have forgotten
+// what it has told. Called with mu held.
 func (l *logger) settle(m logMark) {
 	if len(l.gapsIn(m.of, nil)) > 0 && !mutant.Is("told-uncounted") {
 		l.late = append(l.late, m)
@@ -267,8 +270,8 @@ func (l *logger) gapsIn(e *epoch, but map[ChannelID]bool) (channels []ChannelID)
 	return channels
 }
 
-// lags reports whether it is not told yet of an epoch that all of it is stored, and soon may be: another beginning is to be written, or will come (more). What is bereft is not
-// waited for.
+// lags reports whether it is not told yet of an epoch that all of it is stored, and soon may be: another beginning is
+// to be written, or will come (more). What is bereft is not waited for.
 func (l *logger) lags(e *epoch, more bool, bereft map[ChannelID]bool) bool {
 	if l.failed() != nil {
 		return false
@@ -421,8 +424,8 @@ func (l *logger) giveUp(err error) {
 	}
 }
 
-// watch gives the log up if one call of it, or a part of one, takes longer than limit. The poller calls it now and then, and says how much time has passed since, in
-// which it was running itself.
+// watch gives the log up if one call of it, or a part of one, takes longer than limit. The poller calls it now and
+// then, and says how much time has passed since, in which it was running itself.
 func (l *logger) watch(passed, limit time.Duration) {
 	calls := l.calls.Load()
 	if calls%2 == 0 || calls != l.seen {
@@ -448,7 +451,8 @@ func (l *logger) resolve(b *epochStarts) *EpochStart {
 		if c.awaits != 0 && c.awaits != l.came[c.Channel] && !mutant.Is("log-unpaused") {
 			continue
 		}
-		start := ChannelStart{Channel: c.Channel, Logs: c.Logs, Openings: c.Openings, Past: c.Past, History: c.History, Written: c.Written, Since: c.since}
+		start := ChannelStart{Channel: c.Channel, Logs: c.Logs, Openings: c.Openings, Past: c.Past, History: c.History,
+			Written: c.Written, Since: c.since}
 		for _, state := range l.states {
 			if state.channel == c.Channel && state.epoch == b.epoch {
 				start.Loaded, start.State = true, state.state
@@ -491,8 +495,9 @@ func (l *logger) close(limit time.Duration) error {
 	}
 }
 
-// logs are the logs that this node opens. AddEndpoint waits for that, so that an error reaches the caller, and no disk is waited for on
-// the poller. Each is opened by itself: a disk that does not answer keeps nobody from logs that are elsewhere.
+// logs are the logs that this node opens. AddEndpoint waits for that, so that an error reaches the caller, and no disk
+// is waited for on the poller. Each is opened by itself: a disk that does not answer keeps nobody from logs that are
+// elsewhere.
 type logs struct {
 	mu       sync.Mutex // held for a look
 	openings map[SubgroupID]*logOpening
@@ -516,8 +521,8 @@ func (s *logs) take(sg SubgroupID) Log {
 	return l
 }
 
-// prepare has the log opened that an endpoint may need, by way of run, unless it is open or is being opened; nil if it needs none. One that
-// could not be opened is tried again.
+// prepare has the log opened that an endpoint may need, by way of run, unless it is open or is being opened; nil if it
+// needs none. One that could not be opened is tried again.
 func (s *logs) prepare(ep *Endpoint, open func(SubgroupID) (Log, error), run func(open func())) *logOpening {
 	sg := ep.logged()
 	if sg == 0 || !ep.Replica && !mutant.Is("log-unannounced") {
@@ -533,8 +538,8 @@ func (s *logs) prepare(ep *Endpoint, open func(SubgroupID) (Log, error), run fun
 	return o
 }
 
-// succeeds is called when the incarnation before has closed its logs. What it is still opening it closes at once, and then it can be opened here: a log
-// can not be open twice.
+// succeeds is called when the incarnation before has closed its logs. What it is still opening it closes at once, and
+// then it can be opened here: a log can not be open twice.
 func (s *logs) succeeds(over *logs) {
 	over.mu.Lock()
 	defer over.mu.Unlock()
@@ -587,7 +592,8 @@ func (s *logs) openNow(sg SubgroupID, open func(SubgroupID) (Log, error)) error 
 	return err
 }
 
-// closeUnused closes those that no subgroup has taken, if that takes no longer than limit; else they are closed when their disks answer.
+// closeUnused closes those that no subgroup has taken, if that takes no longer than limit; else they are closed when
+// their disks answer.
 func (s *logs) closeUnused(limit time.Duration) {
 	s.mu.Lock()
 	unused := s.open

@@ -192,7 +192,8 @@ func TestLoggerHolds(t *testing.T) {
 	}
 }
 
-// What is written behind a beginning that left a channel out is told to be stored when it counts, and not before; or never, if it is not to.
+// What is written behind a beginning that left a channel out is told to be stored when it counts, and not before; or
+// never, if it is not to.
 func TestLoggerTellsWhatCounts(t *testing.T) {
 	const a, b = ChannelID(1), ChannelID(2)
 	start := func(epoch, since, awaits uint32, channels ...ChannelID) epochStarts {
@@ -257,8 +258,8 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 	}
 }
 
-// Whoever is done with an epoch has told before what it has stored of it: the others may give the epoch up as soon as they see that it is done, and who
-// waits for the log looks no more.
+// Whoever is done with an epoch has told before what it has stored of it: the others may give the epoch up as soon as
+// they see that it is done, and who waits for the log looks no more.
 func TestDrainedTellsWhatIsStored(t *testing.T) {
 	d := &descriptor{Mode: Logged, Epoch: 1, Members: []memberDesc{{Node: 1}}}
 	own := rdma.NewHeapRegion(rdma.Shape{Cells: d.layout().Cells()})

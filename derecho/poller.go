@@ -19,9 +19,9 @@ import (
 // doorbell, which costs nothing. Who does that has the seat: mostly the goroutine run, which is there while there is a
 // node; or a thread that waits for a message and lends itself (lend.go).
 //
-// What is due at a time, the heartbeats, is not for the sleeper: when a goroutine comes back from a system
-// call that it slept in the monitor of the Go runtime wakes too, which costs more than a heartbeat. Another goroutine waits for the alarm and calls beat, and
-// only news end the sleep.
+// What is due at a time, the heartbeats, is not for the sleeper: when a goroutine comes back from a system call that it
+// slept in the monitor of the Go runtime wakes too, which costs more than a heartbeat. Another goroutine waits for the
+// alarm and calls beat, and only news end the sleep.
 type poller struct {
 	mu    sync.Mutex
 	nodes atomic.Pointer[[]*life] // replaced under mu
@@ -68,9 +68,10 @@ const (
 	// spinTime is how long the poller looks on after it found work. A wake-up costs 25 to 30 µs on
 	// the other side; spinning about as long at most doubles the cost of a pause of any length.
 	spinTime = 30 * time.Microsecond
-	// quietTime is how long whoever finds no work lets only other processes have the processor. It is mostly one that has just been sent
-	// something and is to answer, and has been woken on this very processor. A turn of the Go scheduler wakes a thread for it wherever another processor of the
-	// runtime is idle, which costs the answer 10 µs and more, and as often as not moves the goroutine that waits for it to that thread.
+	// quietTime is how long whoever finds no work lets only other processes have the processor. It is mostly one that
+	// has just been sent something and is to answer, and has been woken on this very processor. A turn of the Go
+	// scheduler wakes a thread for it wherever another processor of the runtime is idle, which costs the answer 10 µs
+	// and more, and as often as not moves the goroutine that waits for it to that thread.
 	quietTime = 5 * time.Microsecond
 	// sleepLimit bounds a sleep, as some limit has to.
 	sleepLimit = time.Hour
@@ -78,18 +79,21 @@ const (
 	// peer has died, and by whose messages the rows of a new epoch are opened. Nobody else may look at the network for
 	// 10 ms, while threads that sleep in system calls keep the processors: that is when the monitor of the Go runtime does.
 	netTime = 200 * time.Microsecond
-	// idleNetTime is that for who has found no work, and is about to sleep: not longer than a thread keeps its processor asleep (rdma.Sleeper), which is as
-	// bad. Mostly that is a thread that has just sent something, and an answer comes meanwhile.
+	// idleNetTime is that for who has found no work, and is about to sleep: not longer than a thread keeps its
+	// processor asleep (rdma.Sleeper), which is as bad. Mostly that is a thread that has just sent something, and an
+	// answer comes meanwhile.
 	idleNetTime = 2 * time.Millisecond
-	// settleTries is how often who leaves the driving to the poller looks whether all is done: what a message leaves to do is done by
-	// the next pass or two, while the poller needs a processor for it, which somebody else has to leave.
+	// settleTries is how often who leaves the driving to the poller looks whether all is done: what a message leaves to
+	// do is done by the next pass or two, while the poller needs a processor for it, which somebody else has to leave.
 	settleTries = 8
-	// moment is how long beat waits until it tries again what it was kept from; twice as long each time that it is again, up to longMoment, so
-	// that it is no more than twice as late as it had to be, and who keeps it out for long, as its processor is taken from it, is not asked all the time.
+	// moment is how long beat waits until it tries again what it was kept from; twice as long each time that it is
+	// again, up to longMoment, so that it is no more than twice as late as it had to be, and who keeps it out for long,
+	// as its processor is taken from it, is not asked all the time.
 	moment     = 100 * time.Microsecond
 	longMoment = 16 * moment
-	// sweepTime bounds how long nobody makes a full pass, but for a heartbeat, however long the lease is. All news ring the bell, so it is a safety net:
-	// against a peer that takes back what this node wrote on its bell. And acts that wait for a time (machine.whenReady) are looked at.
+	// sweepTime bounds how long nobody makes a full pass, but for a heartbeat, however long the lease is. All news ring
+	// the bell, so it is a safety net: against a peer that takes back what this node wrote on its bell. And acts that
+	// wait for a time (machine.whenReady) are looked at.
 	sweepTime = 2 * time.Second
 )
 
@@ -200,8 +204,9 @@ func (p *poller) arm() bool {
 	return true
 }
 
-// rearm sets the alarm for what is due next, and for in a moment if that is now: nobody may be named on the bell, and the poller may wait for
-// this alarm (cede), so there may be nobody but beat to see to it. A moment, as whoever kept beat from it goes on meanwhile.
+// rearm sets the alarm for what is due next, and for in a moment if that is now: nobody may be named on the bell, and
+// the poller may wait for this alarm (cede), so there may be nobody but beat to see to it. A moment, as whoever kept
+// beat from it goes on meanwhile.
 func (p *poller) rearm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -211,8 +216,8 @@ func (p *poller) rearm() {
 	}
 }
 
-// next is when something is due next, 0 for never, and how long after that again. What is due by now counts as due at again, and what is not
-// waits for nothing that is. Called with mu held.
+// next is when something is due next, 0 for never, and how long after that again. What is due by now counts as due at
+// again, and what is not waits for nothing that is. Called with mu held.
 func (p *poller) next(now, again time.Duration) (next, every time.Duration) {
 	earliest := func(at time.Duration) bool {
 		if at <= now {
@@ -369,9 +374,9 @@ const (
 	breathless         // those that wait for the network have waited for long enough
 )
 
-// drive makes passes until stop reports true, or there was no work for as long as spin. The caller has the seat. If it is
-// breathless the caller leaves the seat, and lets the network in (rdma.NetYield): with the seat it would keep everybody waiting who
-// could drive meanwhile, for as long as other goroutines keep the processors busy.
+// drive makes passes until stop reports true, or there was no work for as long as spin. The caller has the seat. If it
+// is breathless the caller leaves the seat, and lets the network in (rdma.NetYield): with the seat it would keep
+// everybody waiting who could drive meanwhile, for as long as other goroutines keep the processors busy.
 func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome {
 	for worked := false; !stop(); { // whoever waits for what a pass has brought goes with it, before anything else
 		now := sinceStart()
@@ -397,8 +402,9 @@ func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome 
 		if idled >= spin && (c.turned || spin == 0) {
 			return idle
 		}
-		// Both schedulers: goroutines of this process, and threads of others on this core, and these at once. Where these keep the core for long
-		// there is still a turn for goroutines before it is over: they would wait until the runtime's monitor takes the processor of a sleeper.
+		// Both schedulers: goroutines of this process, and threads of others on this core, and these at once. Where
+		// these keep the core for long there is still a turn for goroutines before it is over: they would wait until
+		// the runtime's monitor takes the processor of a sleeper.
 		if idled >= min(quietTime, spin) {
 			c.turned = true
 			runtime.Gosched()
@@ -418,8 +424,8 @@ func (p *poller) breathe() {
 	p.net.Yield()
 }
 
-// vacate leaves the seat to the poller: it is the one to be woken. It reports whether the poller has to be woken at once: there was
-// work that came too early for that, or it is parked.
+// vacate leaves the seat to the poller: it is the one to be woken. It reports whether the poller has to be woken at
+// once: there was work that came too early for that, or it is parked.
 func (p *poller) vacate() bool {
 	if p.parked {
 		p.parked = false

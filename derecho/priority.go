@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Prioritizer is a Handler that says which subgroups matter more than others. A pass looks at these first, and the network may be
-// told of it. It is a hint, and each node's own business: what is delivered, and in which order within a subgroup, does not depend on it.
+// Prioritizer is a Handler that says which subgroups matter more than others. A pass looks at these first, and the
+// network may be told of it. It is a hint, and each node's own business: what is delivered, and in which order within a
+// subgroup, does not depend on it.
 type Prioritizer interface {
-	// Priority of a subgroup; greater is more urgent, 0 is nothing special. It is asked for behind each upcall about an endpoint that
-	// writes to the subgroup, and may change then.
+	// Priority of a subgroup; greater is more urgent, 0 is nothing special. It is asked for behind each upcall about an
+	// endpoint that writes to the subgroup, and may change then.
 	Priority(sg SubgroupID) int32
 }
 
@@ -39,8 +40,8 @@ func (m *machine) prioritize(sg SubgroupID) {
 	m.mark()
 }
 
-// arrange puts the subgroups into the order in which a pass looks at them: the control subgroup, the others by priority, and of the
-// same priority as they were. The list may be in use further up the stack, so it is replaced.
+// arrange puts the subgroups into the order in which a pass looks at them: the control subgroup, the others by
+// priority, and of the same priority as they were. The list may be in use further up the stack, so it is replaced.
 func (m *machine) arrange() {
 	if len(m.order) == 0 {
 		return
@@ -50,8 +51,8 @@ func (m *machine) arrange() {
 	m.order = order
 }
 
-// mark tells the network of the highest priority in use. A connection carries all subgroups: their messages, and the acknowledgements
-// that those of others wait for. So there is one mark for all that this node sends.
+// mark tells the network of the highest priority in use. A connection carries all subgroups: their messages, and the
+// acknowledgements that those of others wait for. So there is one mark for all that this node sends.
 func (m *machine) mark() {
 	f, ok := m.fabric.(marker)
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/omg-dds-go/dds/sst"
 )
 
-// Epochs of two groups have the same numbers, and a node that was to join the one may have joined the other. Its rows, and the states that it sends, are for that one.
+// Epochs of two groups have the same numbers, and a node that was to join the one may have joined the other. Its rows,
+// and the states that it sends, are for that one.
 func TestRowsOfAnotherGroup(t *testing.T) {
 	const ours, theirs = 7, 8
 	for _, c := range []struct {

@@ -6,12 +6,13 @@ import (
 	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
-// Between the command that changes the members of a subgroup and the moment when all of them can read each other's rows, a sender goes on in
-// the epoch that it is in (subgroup.mayPrepare). What it writes until then does not reach those who are new. So the layer above is told of new
-// endpoints when it does: whoever knows of a reader, and writes, reaches it.
+// Between the command that changes the members of a subgroup and the moment when all of them can read each other's
+// rows, a sender goes on in the epoch that it is in (subgroup.mayPrepare). What it writes until then does not reach
+// those who are new. So the layer above is told of new endpoints when it does: whoever knows of a reader, and writes,
+// reaches it.
 //
-// Endpoints are told of in the order of their announcement, at every member: one that has to wait makes those behind it wait, but for
-// writers whose messages are about to come (meet).
+// Endpoints are told of in the order of their announcement, at every member: one that has to wait makes those behind it
+// wait, but for writers whose messages are about to come (meet).
 
 // unshown is an endpoint that the layer above does not know yet.
 type unshown struct {
@@ -73,8 +74,8 @@ func (u *unshown) reached() bool {
 	return mutant.Is("show-unreached") || !slices.ContainsFunc(u.awaits, func(r reach) bool { return !r.g.reached(r.epoch) })
 }
 
-// waiting is an endpoint that the layer above is not told of yet, nil if it is. One that was withdrawn before is another, though it has the
-// same ID.
+// waiting is an endpoint that the layer above is not told of yet, nil if it is. One that was withdrawn before is
+// another, though it has the same ID.
 func (m *machine) waiting(ep Endpoint) *unshown {
 	if i := slices.IndexFunc(m.unshown, func(u unshown) bool { return u.key() == ep.key() && !u.gone }); i >= 0 {
 		return &m.unshown[i]
@@ -82,8 +83,8 @@ func (m *machine) waiting(ep Endpoint) *unshown {
 	return nil
 }
 
-// meet tells the layer above of those who write in an epoch, before it is handed anything of that. What this node sends there it sends in
-// this epoch already; but they may be behind endpoints that wait for another subgroup.
+// meet tells the layer above of those who write in an epoch, before it is handed anything of that. What this node sends
+// there it sends in this epoch already; but they may be behind endpoints that wait for another subgroup.
 func (m *machine) meet(e *epoch) {
 	if mutant.Is("meet-late") {
 		return
@@ -100,8 +101,9 @@ func (d *descriptor) writes(node NodeID, id EndpointID) bool {
 	return i >= 0 && d.Members[i].Writers.has(id)
 }
 
-// catchUp has this node send in the newest epoch of each subgroup at once, and tells the layer above of all endpoints that there are. It is
-// done before anything that is not to wait, and that has its place behind them: what this node itself begins or ends to do, and changes of the view.
+// catchUp has this node send in the newest epoch of each subgroup at once, and tells the layer above of all endpoints
+// that there are. It is done before anything that is not to wait, and that has its place behind them: what this node
+// itself begins or ends to do, and changes of the view.
 func (m *machine) catchUp() {
 	for _, g := range m.order {
 		g.catchUp()

@@ -13,11 +13,11 @@ import (
 // log tells what it holds (LogState). Whose is taken up must not depend on who comes back first: it is a
 // function of the endpoints and commands that all members have executed.
 //
-// Of the logs that are there, those that know the latest epoch of the channel name the logs that had it. When all
-// of these are there, or a majority and somebody has waited long enough (cmdHurry), the channel begins:
-// the longest log is the one that counts, and all others get its state, by the same
-// transfer as any newcomer. A log that comes later finds a replica that lives, and gets the state from it, unless it is refused (foreign).
-// Other channels of the subgroup do not wait.
+// Of the logs that are there, those that know the latest epoch of the channel name the logs that had it. When all of
+// these are there, or a majority and somebody has waited long enough (cmdHurry), the channel begins: the longest log is
+// the one that counts, and all others get its state, by the same transfer as any newcomer. A log that comes later finds
+// a replica that lives, and gets the state from it, unless it is refused (foreign). Other channels of the subgroup do
+// not wait.
 //
 // When members fail, and with them the last that have the state of a channel, it goes back to the logs
 // (bereft.go).
@@ -27,10 +27,12 @@ type recovery struct {
 	// virgin: no log that was there held anything, and there has been no writer since: whoever comes with a
 	// log that does knows more than all who are there.
 	virgin bool
-	// history names what the channel goes on with: by the first of the logs with which it once began, and how often that had been opened (newHistory). A log
-	// that holds another history is refused (foreign): the two have no common order, and one would be lost.
+	// history names what the channel goes on with: by the first of the logs with which it once began, and how often
+	// that had been opened (newHistory). A log that holds another history is refused (foreign): the two have no common
+	// order, and one would be lost.
 	history uint64
-	// last are the logs that had the state when any had it last: what those hold who keep it in memory goes on from there. Ascending.
+	// last are the logs that had the state when any had it last: what those hold who keep it in memory goes on from
+	// there. Ascending.
 	last []uint64
 	// unheard are logs that may have got the state since: whether they did nobody knows.
 	unheard []unheard
@@ -88,8 +90,9 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 	return anew
 }
 
-// forgetBereavement: nobody has the state of a channel, and what was to be had was nothing. A log has come that may hold something: all get that, and it is not one more that waits until those who were asked
-// have answered. It would be forgotten if its node failed then.
+// forgetBereavement: nobody has the state of a channel, and what was to be had was nothing. A log has come that may
+// hold something: all get that, and it is not one more that waits until those who were asked have answered. It would be
+// forgotten if its node failed then.
 func (c *catalogue) forgetBereavement(k keptChannel) {
 	if !mutant.Is("bereft-of-nothing") {
 		delete(c.bereaved, k)
@@ -129,8 +132,9 @@ func historyOf(logs []*LogState) (history uint64) {
 	return best.History
 }
 
-// newHistory names a history that begins with logs which hold none: by the first of them and how often that has been opened. It may be one of those that
-// began an earlier history, and have failed before its disk had kept that; others went on, and what they have stored since is another history than this one.
+// newHistory names a history that begins with logs which hold none: by the first of them and how often that has been
+// opened. It may be one of those that began an earlier history, and have failed before its disk had kept that; others
+// went on, and what they have stored since is another history than this one.
 func newHistory(logs []*LogState) uint64 {
 	first := slices.MinFunc(logs, func(a, b *LogState) int { return cmp.Compare(a.ID, b.ID) })
 	if mutant.Is("history-again") {
@@ -147,7 +151,8 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 		return 0, false
 	}
 	for k, b := range c.bereaved {
-		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 && (b.history != ep.Log.History || !c.expects(k, ep.Log) && apart(b.line, ep.Log)) {
+		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 &&
+			(b.history != ep.Log.History || !c.expects(k, ep.Log) && apart(b.line, ep.Log)) {
 			return b.history, true
 		}
 	}
@@ -267,8 +272,9 @@ func longestOf(logs []*LogState) (best *LogState) {
 	return best
 }
 
-// standing are those of some logs whose last epoch is not made void by that of another. If some hold something the others decide nothing. The number of an epoch does not tell that alone: when
-// not all who had begun an epoch come back, the others may begin one with the same number, or go on to a lower one (docs/adr/0013).
+// standing are those of some logs whose last epoch is not made void by that of another. If some hold something the
+// others decide nothing. The number of an epoch does not tell that alone: when not all who had begun an epoch come
+// back, the others may begin one with the same number, or go on to a lower one (docs/adr/0013).
 func standing(logs []*LogState) (stand []*LogState) {
 	if empty := func(l *LogState) bool { return !l.Written }; slices.ContainsFunc(logs, func(l *LogState) bool { return l.Written }) {
 		logs = slices.DeleteFunc(slices.Clone(logs), empty)
@@ -285,8 +291,8 @@ func standing(logs []*LogState) (stand []*LogState) {
 		epochOf[i] = epochs[k]
 	}
 	for i, l := range logs {
-		// A disk that has forgotten openings, or was put back, makes two epochs contradict each other. Then neither is void by the other: else
-		// both were, and one that is older than the two would stand.
+		// A disk that has forgotten openings, or was put back, makes two epochs contradict each other. Then neither is
+		// void by the other: else both were, and one that is older than the two would stand.
 		if !slices.ContainsFunc(epochs, func(o *lastEpoch) bool { return epochOf[i].voided(o) && !o.voided(epochOf[i]) }) {
 			stand = append(stand, l)
 		}
@@ -307,7 +313,8 @@ func newLastEpoch(l *LogState) *lastEpoch {
 	return &lastEpoch{l, openingsOf(l.Logs, l.Openings), l.line()}
 }
 
-// voided: the last epoch of o began after that of l, by what openings tell, and those who began it had been told what they could of that.
+// voided: the last epoch of o began after that of l, by what openings tell, and those who began it had been told what
+// they could of that.
 func (l *lastEpoch) voided(o *lastEpoch) bool {
 	switch {
 	case mutant.Is("epochs-by-number"):
@@ -334,8 +341,8 @@ func (l *LogState) counts(o *LogState) bool {
 	return l.compare(o) > 0
 }
 
-// logs are the logs that have each channel of a subgroup in an epoch that begins now: those that are there, and those of nodes that are
-// not any more, and have what another still waits for or nobody else has.
+// logs are the logs that have each channel of a subgroup in an epoch that begins now: those that are there, and those
+// of nodes that are not any more, and have what another still waits for or nobody else has.
 func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 	for _, ch := range c.storedOf(sg) {
 		k := keptChannel{sg, ch}
@@ -362,8 +369,8 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 	return logs
 }
 
-// forgetOpenings forgets how often logs had been opened that an epoch can not name any more (logs). They say it when they come back. All that is looked at
-// the members agree on.
+// forgetOpenings forgets how often logs had been opened that an epoch can not name any more (logs). They say it when
+// they come back. All that is looked at the members agree on.
 func (c *catalogue) forgetOpenings() {
 	if len(c.opened) == len(c.onLog) { // each that is there has one
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Which logs are waited for, and which of those that are there counts, when epochs have the same number, or one with a lower number began later.
+// Which logs are waited for, and which of those that are there counts, when epochs have the same number, or one with a
+// lower number began later.
 func TestLatestEpoch(t *testing.T) {
 	has := func(id uint64, epoch uint32, seq uint64, logs []uint64, openings ...uint32) LogState {
 		return LogState{ID: id, Begun: epoch, Epoch: epoch, Seq: seq, Logs: logs, Openings: openings, History: 1, Written: true}
@@ -57,7 +58,8 @@ func TestLatestEpoch(t *testing.T) {
 	}
 }
 
-// A log is refused that was in an epoch of which the members have not been told, also if another that the epoch names has been opened since: that may have been waited for, and know nothing of it.
+// A log is refused that was in an epoch of which the members have not been told, also if another that the epoch names
+// has been opened since: that may have been waited for, and know nothing of it.
 func TestLinesApart(t *testing.T) {
 	members := []Opening{{1, 2}, {2, 3}, {3, 1}}
 	for name, c := range map[string]struct {
@@ -153,7 +155,8 @@ func TestOpenings(t *testing.T) {
 	require.Equal(t, slices.Concat([]Opening{{0, 2}, {1, 1}}, many[maxPast:]), extend(many, there))
 }
 
-// The members decide whose log counts with each announcement, on the polling goroutines: that must be quick when a hundred processes come back with one topic.
+// The members decide whose log counts with each announcement, on the polling goroutines: that must be quick when a
+// hundred processes come back with one topic.
 func TestLatestEpochOfManyLogs(t *testing.T) {
 	limit := time.Second // a lease is over before
 	if raceEnabled {

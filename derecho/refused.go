@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// A node that has joined again announces what its application has. An endpoint whose log can not be opened any more, as its disk is full or another
-// process has it, is left out, and so is one that the members refuse as its log holds another history (ErrHistory). The others work. The layer above is told,
-// as it may need people to mend that, and nobody tells this node when they have: it tries again every refusedDelay.
+// A node that has joined again announces what its application has. An endpoint whose log can not be opened any more, as
+// its disk is full or another process has it, is left out, and so is one that the members refuse as its log holds
+// another history (ErrHistory). The others work. The layer above is told, as it may need people to mend that, and
+// nobody tells this node when they have: it tries again every refusedDelay.
 
 // refusedDelay is how long a node waits before it tries again to announce an endpoint that was refused.
 const refusedDelay = time.Second
@@ -22,8 +23,8 @@ type announced struct {
 	err error
 }
 
-// reopen makes endpoints those of this incarnation, and opens the logs that they need, all at once. Those whose log can not be opened, or does
-// not within Config.LogTimeout, are not among them.
+// reopen makes endpoints those of this incarnation, and opens the logs that they need, all at once. Those whose log can
+// not be opened, or does not within Config.LogTimeout, are not among them.
 func (l *life) reopen(all []Endpoint) (eps []Endpoint, refused map[EndpointID]error) {
 	errs := map[SubgroupID]*error{} // of those that are needed
 	var opening sync.WaitGroup
@@ -103,7 +104,8 @@ func (m *machine) leftOut(sg SubgroupID, err error) {
 	}
 }
 
-// insist announces the endpoints that an incarnation was refused, as soon as it can. No others are refused to it later: AddEndpoint returns the error.
+// insist announces the endpoints that an incarnation was refused, as soon as it can. No others are refused to it later:
+// AddEndpoint returns the error.
 func (n *Node) insist(l *life, refused map[EndpointID]error) {
 	again := time.NewTicker(refusedDelay)
 	defer again.Stop()
@@ -156,8 +158,8 @@ func (n *Node) inTurn(l *life, f func()) bool {
 	return false
 }
 
-// tellAccepted tells of each subgroup of which no endpoint is refused any more: all were announced or withdrawn, be it in this incarnation or, if it was
-// told in an earlier one, when this one began. Called in turn.
+// tellAccepted tells of each subgroup of which no endpoint is refused any more: all were announced or withdrawn, be it
+// in this incarnation or, if it was told in an earlier one, when this one began. Called in turn.
 func (n *Node) tellAccepted(l *life) {
 	n.unusable = slices.DeleteFunc(n.unusable, func(sg SubgroupID) bool {
 		for id := range l.refused {

@@ -36,8 +36,8 @@ func goOnWithout(t *testing.T, n *Node, r *recorder) {
 	r.wait(t, "the end of the outage", func() bool { return r.isolated == nil })
 }
 
-// A node joins again and can not open its log: what needs it is left out, which is told with the reason, and the rest works. When the log can be opened that is
-// announced, as it is then.
+// A node joins again and can not open its log: what needs it is left out, which is told with the reason, and the rest
+// works. When the log can be opened that is announced, as it is then.
 func TestRefusedAtRejoin(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.join() // with whom the others are a majority
@@ -120,7 +120,8 @@ func TestRefusedAndWithdrawnAtOnce(t *testing.T) {
 	r.wait(t, "that nothing is refused", func() bool { return r.failed == nil })
 }
 
-// The disk of a node that joins again does not answer. The rest works all the same, the log is taken when the disk answers, and the node need not wait for that to leave.
+// The disk of a node that joins again does not answer. The rest works all the same, the log is taken when the disk
+// answers, and the node need not wait for that to leave.
 func TestRejoinWithHungDisk(t *testing.T) {
 	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
 	c.join()
@@ -180,8 +181,8 @@ func TestRejoinOpensLogsAtOnce(t *testing.T) {
 	goOnWithout(t, b, rb)
 }
 
-// A node joins again, and another that had what it has stored of a channel has withdrawn it meanwhile, which may have stored more. All else works at once; who writes
-// to that channel is told which log is missing, until it is back.
+// A node joins again, and another that had what it has stored of a channel has withdrawn it meanwhile, which may have
+// stored more. All else works at once; who writes to that channel is told which log is missing, until it is back.
 func TestRejoinWhileLogsAreMissing(t *testing.T) {
 	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
 	c.join()

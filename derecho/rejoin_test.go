@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A node that has joined again is isolated for a while. The outage ends, and is told to end, when its endpoints are announced and it is not isolated any more,
-// whichever comes last.
+// A node that has joined again is isolated for a while. The outage ends, and is told to end, when its endpoints are
+// announced and it is not isolated any more, whichever comes last.
 func TestIsolatedWhileItRejoins(t *testing.T) {
 	for _, longer := range []bool{false, true} { // than it takes to announce them
 		c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}

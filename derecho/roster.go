@@ -54,12 +54,15 @@ type roster struct {
 	storing   map[SubgroupID][]*Endpoint  // those with a log that name a subgroup
 	onChannel map[keptChannel][]*Endpoint // those of a channel that name a subgroup
 	onLog     map[uint64][]*Endpoint      // those with a log; all of one node (catalogue.twin)
-	opened    map[uint64]uint32           // how often each log that was announced had been opened, also of those that are gone and may be named (catalogue.logs)
+	// how often each log that was announced had been opened, also of those that are gone and may be named
+	// (catalogue.logs)
+	opened map[uint64]uint32
 }
 
 func newRoster() roster {
 	return roster{
-		endpointList: newEndpointList(), storing: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{}, onLog: map[uint64][]*Endpoint{},
+		endpointList: newEndpointList(), storing: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{},
+		onLog:  map[uint64][]*Endpoint{},
 		opened: map[uint64]uint32{},
 	}
 }

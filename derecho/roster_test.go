@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However endpoints come and go, what the roster finds by subgroup and channel is what a look at all of them finds, in the same order.
+// However endpoints come and go, what the roster finds by subgroup and channel is what a look at all of them finds, in
+// the same order.
 func TestRosterFindsWhatIsThere(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	r := newRoster()

@@ -44,7 +44,8 @@ func (s Slot) Node() NodeID { return s.e.g.m.id }
 // may not be among those that Handler.Undelivered tells of, and Bytes are still what was committed.
 func (s Slot) Commit(h Header, size int) bool { return s.CommitAs(&h, size) }
 
-// CommitAs is Commit. A header is too large for registers, and what was stored in pieces and is copied as a whole keeps the processor waiting.
+// CommitAs is Commit. A header is too large for registers, and what was stored in pieces and is copied as a whole keeps
+// the processor waiting.
 func (s Slot) CommitAs(h *Header, size int) bool {
 	head := smc.Header{
 		Writer: uint32(h.Writer), WriterSeq: h.WriterSeq, Timestamp: h.Timestamp,
@@ -120,10 +121,10 @@ const spinRounds = 64
 // quietRounds is how often it lets only other processes have the processor first, as those who wait for messages do (quietTime).
 const quietRounds = 4
 
-// Reserve claims room for a message of size bytes on channel ch in this node's ring of sg. Any
-// goroutine, several at once, without a lock. It waits only while the ring is full, or grows for a message that
-// does not fit, or the channel is held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup
-// it never waits: ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
+// Reserve claims room for a message of size bytes on channel ch in this node's ring of sg. Any goroutine, several at
+// once, without a lock. It waits only while the ring is full, or grows for a message that does not fit, or the channel
+// is held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup it never waits:
+// ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
 func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
 	if e, err := n.sendingEpoch(sg, ch); err == nil {
 		if r, err := e.tryReserve(ch, size); err == nil {
@@ -184,9 +185,9 @@ func (n *Node) reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 
 // tryReserve takes room unless the channel is held, which counts as full, or nobody receives it before its logs are there.
 //
-// A hold of an epoch that is closed counts no more: whoever is full may be a receiver that has gone, and an epoch that is released is not
-// told that it has room. Who waits sees that it is closed: close stores that before it wakes all, and who waits takes the channel that is
-// closed then before it looks.
+// A hold of an epoch that is closed counts no more: whoever is full may be a receiver that has gone, and an epoch that
+// is released is not told that it has room. Who waits sees that it is closed: close stores that before it wakes all,
+// and who waits takes the channel that is closed then before it looks.
 func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 	if len(e.desc.Waiting) > 0 && slices.Contains(e.desc.Waiting, ch) {
 		return smc.Reservation{}, ErrRecovering

@@ -22,7 +22,8 @@ import (
 // stopReading is a control message on which a deafEnd stops reading its socket.
 const stopReading = "read no more"
 
-// deafEnd are the events of a node whose links do not read from stopReading on until gate is closed: they are told by the goroutine that reads.
+// deafEnd are the events of a node whose links do not read from stopReading on until gate is closed: they are told by
+// the goroutine that reads.
 type deafEnd struct {
 	rdma.Events
 	gate <-chan struct{}
@@ -55,8 +56,8 @@ func socketBuffers(t *testing.T) int {
 	return sum
 }
 
-// keepConnections has no connection of this process break though nothing of what was sent is taken, which it does after a second otherwise:
-// then nobody would wait for it any more.
+// keepConnections has no connection of this process break though nothing of what was sent is taken, which it does after
+// a second otherwise: then nobody would wait for it any more.
 func keepConnections(t *testing.T) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -68,9 +69,9 @@ func keepConnections(t *testing.T) {
 	}
 }
 
-// Of three nodes over tcp one reads its socket no more, whose buffers are full. Nothing waits for it but what has to: the other receiver
-// is handed many rings of a subgroup that the slow one is not in; of one where it is, exactly the window, a ring: unordered at once,
-// ordered only with the slow one, since all or none of the receivers are.
+// Of three nodes over tcp one reads its socket no more, whose buffers are full. Nothing waits for it but what has to:
+// the other receiver is handed many rings of a subgroup that the slow one is not in; of one where it is, exactly the
+// window, a ring: unordered at once, ordered only with the slow one, since all or none of the receivers are.
 func TestSlowPeerSlowsNobodyBeyondTheWindow(t *testing.T) {
 	const ring, size, fit = 1 << 16, 1024 - 40, 1 << 16 / 1024
 	shared, alone, loose := Subgroup{ID: 5, Mode: Ordered}, Subgroup{ID: 8, Mode: Ordered}, Subgroup{ID: 9, Mode: Unordered}

@@ -21,7 +21,8 @@ type sentLink struct {
 func (l *sentLink) Peer() rdma.PeerInfo { return rdma.PeerInfo{ID: l.id} }
 func (l *sentLink) Send(b []byte)       { l.sent = append(l.sent, b) }
 
-// A large state holds up what else there is for its receiver by some pieces and no more, and arrives as it was; so do those behind it.
+// A large state holds up what else there is for its receiver by some pieces and no more, and arrives as it was; so do
+// those behind it.
 func TestStatesAreSentInPieces(t *testing.T) {
 	const piece = 10
 	source := &machine{cfg: &Config{StatePiece: piece}, links: map[NodeID]rdma.Link{}, outgoing: map[NodeID]*outgoing{}}

@@ -26,17 +26,20 @@ type subgroup struct {
 
 	// loading are channels whose state is on its way to this node, with the epoch that it is for.
 	loading map[ChannelID]uint32
-	// awaiting are the same channels, with the first of the epochs as of which their state was to come. What came of them since then counts by a state alone.
+	// awaiting are the same channels, with the first of the epochs as of which their state was to come. What came of
+	// them since then counts by a state alone.
 	awaiting map[ChannelID]uint32
-	// lacks are those of them of which this node has said that it has not got it, and does not take it any more, or which nobody had when it began to keep them. The log is
-	// not held for them.
+	// lacks are those of them of which this node has said that it has not got it, and does not take it any more, or
+	// which nobody had when it began to keep them. The log is not held for them.
 	lacks map[ChannelID]bool
-	// untold are channels whose state has come, for that epoch, and is not on disk yet, so that this node has not said that it has it.
+	// untold are channels whose state has come, for that epoch, and is not on disk yet, so that this node has not said
+	// that it has it.
 	untold map[ChannelID]uint32
-	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them, or is given a later one.
+	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them, or
+	// is given a later one.
 	barren map[ChannelID]uint32
-	// unsure are messages of this node that it was handed on channels whose state it waited for: the last of each writer and epoch. If nobody has
-	// that state they may be in none (resume).
+	// unsure are messages of this node that it was handed on channels whose state it waited for: the last of each
+	// writer and epoch. If nobody has that state they may be in none (resume).
 	unsure map[ChannelID][]ownMessage
 	// resumed are channels that were bereft and went on, while epochs before that are not drained.
 	resumed map[ChannelID]resumption
@@ -51,7 +54,8 @@ type subgroup struct {
 	serving []serving
 	// growing is how large a ring this node has asked for, as long as nobody has executed that here; else 0.
 	growing uint32
-	// storing are the channels that the log gets in the newest epoch, with the first of the epochs without a gap in which it does.
+	// storing are the channels that the log gets in the newest epoch, with the first of the epochs without a gap in
+	// which it does.
 	storing map[ChannelID]uint32
 	// ownStates are channels whose state the log has to get from this node, which keeps it, and the epoch at whose beginning.
 	ownStates map[ChannelID]uint32
@@ -87,8 +91,8 @@ func (g *subgroup) current() *epoch {
 	return nil
 }
 
-// install prepares a new epoch: its rows are opened. Messages go there from when all members can read them, or at once, and those of
-// the old one come to their end. Nobody waits.
+// install prepares a new epoch: its rows are opened. Messages go there from when all members can read them, or at once,
+// and those of the old one come to their end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
 	before := g.newest
 	g.newest = d
@@ -104,7 +108,8 @@ func (g *subgroup) install(d *descriptor) error {
 			return err
 		}
 		next.start = g.starts(before, d)
-		// Of a channel that this node waits for since before it announced its log the log gets the state later. What comes until then does not count in it.
+		// Of a channel that this node waits for since before it announced its log the log gets the state later. What
+		// comes until then does not count in it.
 		next.uncounted = slices.ContainsFunc(next.start.channels, func(c channelStarts) bool {
 			return c.awaits != 0 && c.awaits == g.loading[c.Channel] && !g.stores(c.Channel, c.awaits)
 		})
@@ -130,8 +135,9 @@ func (g *subgroup) install(d *descriptor) error {
 	return nil
 }
 
-// mayPrepare: this node goes on sending in the epoch that it is in until all members of the next one can read its rows (takeOver).
-// To the others it is one that executes the command late, so all that has to be right is what it does itself meanwhile: docs/adr/0031.
+// mayPrepare: this node goes on sending in the epoch that it is in until all members of the next one can read its rows
+// (takeOver). To the others it is one that executes the command late, so all that has to be right is what it does
+// itself meanwhile: docs/adr/0031.
 func (g *subgroup) mayPrepare(next *epoch) bool {
 	now := g.sending.Load()
 	return g.id != 0 && now != nil && next.sender != nil &&
@@ -148,8 +154,8 @@ func (g *subgroup) begin(next *epoch) {
 	} else {
 		g.sending.Store(nil)
 	}
-	// After the new epoch takes messages: whoever finds the old one closed looks for the new one, and who is told that this node sends there
-	// (epoch.sentByAll) gets what it sends from then on.
+	// After the new epoch takes messages: whoever finds the old one closed looks for the new one, and who is told that
+	// this node sends there (epoch.sentByAll) gets what it sends from then on.
 	for _, e := range g.epochs {
 		if e != next {
 			e.close()
@@ -169,7 +175,8 @@ func (g *subgroup) reached(epoch uint32) bool {
 	return now == nil || now.desc.Epoch >= epoch
 }
 
-// takeOver has messages go to the last epoch that all members can read, and could read all before. It reports whether there is one.
+// takeOver has messages go to the last epoch that all members can read, and could read all before. It reports whether
+// there is one.
 func (g *subgroup) takeOver() bool {
 	now := g.sending.Load()
 	if now == nil || now.desc.Epoch == g.newest.Epoch {
@@ -331,9 +338,10 @@ func (g *subgroup) stores(ch ChannelID, epoch uint32) bool {
 	return stores && since <= epoch || mutant.Is("log-unannounced")
 }
 
-// reload: the state of a channel comes as of a later epoch than it was to. The log is held from the first one on. But a node that keeps
-// other channels, too, does not wait with the epochs between: whoever has the state may wait for the state of one of those, which this
-// node gives when it has ended them. It does not tell that they are stored, for of the channel they do not count in its log.
+// reload: the state of a channel comes as of a later epoch than it was to. The log is held from the first one on. But a
+// node that keeps other channels, too, does not wait with the epochs between: whoever has the state may wait for the
+// state of one of those, which this node gives when it has ended them. It does not tell that they are stored, for of
+// the channel they do not count in its log.
 func (g *subgroup) reload(d *descriptor) {
 	for _, t := range d.Transfers {
 		from := g.loading[t.Channel]
@@ -409,8 +417,8 @@ func (x missed) tell(g *subgroup) {
 	}
 }
 
-// resume: channels that were bereft go on. What this node has sent on them meanwhile may not be in what they go on with: the layer above is told before it can hear that
-// they do not wait any more.
+// resume: channels that were bereft go on. What this node has sent on them meanwhile may not be in what they go on
+// with: the layer above is told before it can hear that they do not wait any more.
 func (g *subgroup) resume(d *descriptor) {
 	for _, t := range d.Transfers {
 		if t.gap == nil || t.To != g.m.id || g.loading[t.Channel] == 0 {
@@ -434,12 +442,14 @@ func (g *subgroup) resume(d *descriptor) {
 	}
 }
 
-// starts is what the log records when an epoch begins, as far as it is known when the epoch is announced: only of channels with which this node has announced the log
-// (Endpoint.Log). Nothing else is written to it. So whenever it gets something the group knows what it holds, and goes on with epochs behind the last that it has
-// (catalogue.logged); of one that was not announced it may have epochs with the numbers of those that come.
+// starts is what the log records when an epoch begins, as far as it is known when the epoch is announced: only of
+// channels with which this node has announced the log (Endpoint.Log). Nothing else is written to it. So whenever it
+// gets something the group knows what it holds, and goes on with epochs behind the last that it has (catalogue.logged);
+// of one that was not announced it may have epochs with the numbers of those that come.
 //
-// A node may have kept a channel in memory before it has a log of it. Then the log is a newcomer, to which the node itself gives the state (ownStates): as of the beginning
-// of this epoch, which delivers nothing before. If the node still waits for the state itself, that is as of an earlier one; so no two wait for each other.
+// A node may have kept a channel in memory before it has a log of it. Then the log is a newcomer, to which the node
+// itself gives the state (ownStates): as of the beginning of this epoch, which delivers nothing before. If the node
+// still waits for the state itself, that is as of an earlier one; so no two wait for each other.
 func (g *subgroup) starts(before, d *descriptor) epochStarts {
 	s := epochStarts{epoch: d.Epoch}
 	storing := map[ChannelID]uint32{}
@@ -507,7 +517,8 @@ func (g *subgroup) serve() {
 	})
 }
 
-// stateForLog gives the log the state of a channel that this node kept before it; there is none if the layer above has withdrawn meanwhile what kept it.
+// stateForLog gives the log the state of a channel that this node kept before it; there is none if the layer above has
+// withdrawn meanwhile what kept it.
 func (g *subgroup) stateForLog(s channelState, there bool) {
 	if g.ownStates[s.channel] != s.epoch {
 		return // it gets a later one
@@ -526,9 +537,11 @@ func (g *subgroup) stateForLog(s channelState, there bool) {
 	g.holdLog(0)
 }
 
-// giveUpOwed: who is to get the state of a channel as of an epoch gives none as of an earlier one, neither to others nor to its own log. Those to whom it owed that get a later one, too: either all who keep the
-// channel do, as it goes on with what logs hold, or they waited, by way of this node, for the same node in vain. And it must not wait with the earlier epoch until it has the state: who gives that may wait for the state of another
-// channel, which this node gives at the end of that epoch. What is delivered meanwhile does not count in its log.
+// giveUpOwed: who is to get the state of a channel as of an epoch gives none as of an earlier one, neither to others
+// nor to its own log. Those to whom it owed that get a later one, too: either all who keep the channel do, as it goes
+// on with what logs hold, or they waited, by way of this node, for the same node in vain. And it must not wait with the
+// earlier epoch until it has the state: who gives that may wait for the state of another channel, which this node gives
+// at the end of that epoch. What is delivered meanwhile does not count in its log.
 func (g *subgroup) giveUpOwed(d *descriptor) {
 	for _, t := range d.Transfers {
 		if t.To == g.m.id && (!mutant.Is("owed-outdated") || g.ownStates[t.Channel] != 0) {
@@ -569,8 +582,9 @@ func (g *subgroup) loaded(s channelState, load func()) {
 	g.serve()
 }
 
-// tellLoaded tells that a state has come, as soon as it is on disk here, if it is to be: the group counts on the log that it came from until then. It may be
-// the only one that has it, and its node leave. If the log has failed the group counts on that one on.
+// tellLoaded tells that a state has come, as soon as it is on disk here, if it is to be: the group counts on the log
+// that it came from until then. It may be the only one that has it, and its node leave. If the log has failed the group
+// counts on that one on.
 func (g *subgroup) tellLoaded(s channelState) {
 	g.untold[s.channel] = s.epoch
 	stored := func() bool {
@@ -594,8 +608,8 @@ func (g *subgroup) awaits(s channelState) bool {
 	return g.loading[s.channel] == s.epoch && !g.lacks[s.channel]
 }
 
-// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again; or it is said now that it has come, though it is not
-// on disk yet: others wait for the answer.
+// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again;
+// or it is said now that it has come, though it is not on disk yet: others wait for the answer.
 func (g *subgroup) asked(ch ChannelID) {
 	switch epoch, has := g.untold[ch]; {
 	case has && mutant.Is("unstored-counts"):
@@ -614,7 +628,8 @@ func (g *subgroup) asked(ch ChannelID) {
 	g.tell(cmdLacks, ch, epoch)
 }
 
-// owesNothing: nobody waits any more for the state of a channel from this node, as of an epoch or one before: who did is an orphan, as this node is, or gets a later one.
+// owesNothing: nobody waits any more for the state of a channel from this node, as of an epoch or one before: who did
+// is an orphan, as this node is, or gets a later one.
 func (g *subgroup) owesNothing(ch ChannelID, until uint32) {
 	g.barren[ch] = until
 	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.epoch <= until })
@@ -666,7 +681,8 @@ func (g *subgroup) keepsOther(ch ChannelID, d *descriptor) bool {
 	})
 }
 
-// uncount: what was delivered from an epoch on does not count in the log for some channel. So this node does not tell that it is stored.
+// uncount: what was delivered from an epoch on does not count in the log for some channel. So this node does not tell
+// that it is stored.
 func (g *subgroup) uncount(from uint32) {
 	for _, e := range g.epochs {
 		if e.desc.Epoch >= from && !e.drained {

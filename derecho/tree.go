@@ -2,12 +2,13 @@ package derecho
 
 import "iter"
 
-// tree maps keys to values, in the order of the keys. It is a value: what is changed is another tree, which shares with the one before all
-// but the way from its root to what changed. So an epoch that differs from the one before in one endpoint costs the same, but for a
-// logarithm, however many channels its subgroup has.
+// tree maps keys to values, in the order of the keys. It is a value: what is changed is another tree, which shares with
+// the one before all but the way from its root to what changed. So an epoch that differs from the one before in one
+// endpoint costs the same, but for a logarithm, however many channels its subgroup has.
 //
-// It is a treap: ordered by key from left to right, and by rank from the root down. The rank follows from the key alone, so trees that
-// hold the same have the same shape, however they came to be, and two that share much are compared in the time of what they do not share.
+// It is a treap: ordered by key from left to right, and by rank from the root down. The rank follows from the key
+// alone, so trees that hold the same have the same shape, however they came to be, and two that share much are compared
+// in the time of what they do not share.
 type tree[K treeKey, V comparable] struct{ root *treeNode[K, V] }
 
 type treeKey interface{ ~uint32 | ~uint64 }

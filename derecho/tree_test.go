@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However a tree came to be it holds what a map holds, has the shape of one that was made in order, and tells what differs from one before.
+// However a tree came to be it holds what a map holds, has the shape of one that was made in order, and tells what
+// differs from one before.
 func TestTreeAgainstMap(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	var now tree[ChannelID, bool]

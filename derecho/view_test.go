@@ -87,8 +87,8 @@ func TestLogErrorNamesTheMember(t *testing.T) {
 	require.ErrorIs(t, unknown, context.Canceled)
 }
 
-// Who begins to end, or dies, while a view comes to its end is accused when the next begins, and not only when it has been silent. What was
-// known of a process that only began to end is forgotten with its link.
+// Who begins to end, or dies, while a view comes to its end is accused when the next begins, and not only when it has
+// been silent. What was known of a process that only began to end is forgotten with its link.
 func TestDeathsAreInherited(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		n, _ := c.join()
@@ -133,7 +133,8 @@ func TestDeathsAreInherited(t *testing.T) {
 	})
 }
 
-// A member that refuses connections is accused until it answers again. Nobody agrees that another has failed, so its link is dropped.
+// A member that refuses connections is accused until it answers again. Nobody agrees that another has failed, so its
+// link is dropped.
 func TestRefusals(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		n, _ := c.join()
@@ -189,7 +190,8 @@ type droppedLink struct {
 
 func (l *droppedLink) Drop(error) { l.dropped.Store(true) }
 
-// Who dies while the view ends with which it leaves is no member then: nobody agrees that it failed, and the network does not tell again that it refuses.
+// Who dies while the view ends with which it leaves is no member then: nobody agrees that it failed, and the network
+// does not tell again that it refuses.
 func TestLeaverThatDiesIsDropped(t *testing.T) {
 	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), Transport: TransportTCP}}
 	c.cfg.Lease = 2 * time.Second

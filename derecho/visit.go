@@ -12,8 +12,9 @@ import "time"
 //   - a pass that finds no work among the busy ones looks at the others, too. So Step reports that there is no work only
 //     when it has looked at every subgroup, and nobody goes to sleep over news (rdma.Bell).
 //
-// Who spins does not sleep yet, and other processes may wait for its processor. So it glances (Glance): at the busy subgroups, and at a few of the others, by turns, and
-// of these only at what is published, a cache line for each sender. It looks at all as above every thoroughEvery, and before it sleeps.
+// Who spins does not sleep yet, and other processes may wait for its processor. So it glances (Glance): at the busy
+// subgroups, and at a few of the others, by turns, and of these only at what is published, a cache line for each
+// sender. It looks at all as above every thoroughEvery, and before it sleeps.
 //
 // What is looked at when is nobody else's business: to the other members a subgroup that is not looked at is a slow reader
 // and a slow acknowledger, for as long as that takes.
@@ -24,7 +25,8 @@ const (
 	// allEvery bounds how long news of an idle subgroup wait while others keep the node busy. A look at an idle subgroup
 	// takes about 0.1 µs: of fifty, 1/40 of the time.
 	allEvery = 200 * time.Microsecond
-	// glanceEvery bounds how long news of an idle subgroup wait while there is work, and whoever drives glances; that of anything else than messages thoroughEvery.
+	// glanceEvery bounds how long news of an idle subgroup wait while there is work, and whoever drives glances; that
+	// of anything else than messages thoroughEvery.
 	glanceEvery   = 200 * time.Microsecond
 	thoroughEvery = time.Millisecond
 	// glances is how many subgroups a pass that finds no work glances at.
@@ -47,7 +49,8 @@ func (m *machine) visit() bool {
 	return work
 }
 
-// glance looks at the subgroups that are not idle, and glances at some of the others. It may report that there is no work although there is.
+// glance looks at the subgroups that are not idle, and glances at some of the others. It may report that there is no
+// work although there is.
 func (m *machine) glance() bool {
 	if m.roused || m.now-m.lookedAt >= thoroughEvery {
 		return m.visit()
@@ -71,8 +74,8 @@ func (m *machine) glance() bool {
 	return work
 }
 
-// visitBusy looks at the subgroups that are not idle, the control subgroup always; at the idle ones, too, if it is to look at all, or the
-// control subgroup had work. It reports whether it has looked at all.
+// visitBusy looks at the subgroups that are not idle, the control subgroup always; at the idle ones, too, if it is to
+// look at all, or the control subgroup had work. It reports whether it has looked at all.
 func (m *machine) visitBusy(all bool) (work, lookedAtAll bool) {
 	lookedAtAll = true
 	for _, g := range m.order { // the control subgroup is the first
@@ -112,8 +115,9 @@ func (m *machine) visitIdle() (work, lookedAtAll bool) {
 // resting: the subgroup is left alone while others have work.
 func (g *subgroup) resting() bool { return g.idle >= idleAfter && g.id != 0 }
 
-// stirred: some sender has published or promised since the subgroup was looked at, or something else than that may be news there. Of an epoch that
-// all members can read, in which nobody here waits and nothing is lent or logged, that is all that somebody could wait for.
+// stirred: some sender has published or promised since the subgroup was looked at, or something else than that may be
+// news there. Of an epoch that all members can read, in which nobody here waits and nothing is lent or logged, that is
+// all that somebody could wait for.
 func (g *subgroup) stirred() bool {
 	if len(g.epochs) != 1 {
 		return true

@@ -210,7 +210,8 @@ func (r *reader) endpoint() Endpoint {
 	}
 	e.Replica = r.flag()
 	if r.flag() {
-		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(), Past: r.openings(), Opened: r.u32(), History: r.u64(), Written: r.flag()}
+		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(),
+			Past: r.openings(), Opened: r.u32(), History: r.u64(), Written: r.flag()}
 	}
 	e.Info = append([]byte(nil), r.bytes()...)
 	return e
@@ -270,7 +271,8 @@ func (r *reader) ending() ending {
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), asks: r.u64(), before: r.ending(), cutOff: string(r.bytes())}
+	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), asks: r.u64(),
+		before: r.ending(), cutOff: string(r.bytes())}
 	return s, r.err()
 }
 
@@ -433,7 +435,8 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	v.recovery = map[keptChannel]recovery{}
 	for range r.count(35) {
 		k := r.kept()
-		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(), unheard: r.unheard(), line: r.openings()}
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(),
+			unheard: r.unheard(), line: r.openings()}
 	}
 	v.opened = map[uint64]uint32{}
 	for range r.count(12) {

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where there is one processor and always work for the poller, whoever is woken meanwhile runs after the pass that woke it, not when the poller pauses
-// or the monitor of the Go runtime takes the processor away. So does the garbage collector.
+// Where there is one processor and always work for the poller, whoever is woken meanwhile runs after the pass that woke
+// it, not when the poller pauses or the monitor of the Go runtime takes the processor away. So does the garbage
+// collector.
 func TestPollerLetsOthersIn(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

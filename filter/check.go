@@ -248,8 +248,8 @@ func classOf(t *xtypes.Type) (class, bool) {
 	return 0, false
 }
 
-// comparable is the table of DDS 1.4 Annex B for two members: numbers with numbers and enumerations, text with text, booleans with
-// booleans, and enumerations of one type.
+// comparable is the table of DDS 1.4 Annex B for two members: numbers with numbers and enumerations, text with text,
+// booleans with booleans, and enumerations of one type.
 func comparable(a, b *xtypes.Type) bool {
 	if a.Kind() == xtypes.TKBoolean || b.Kind() == xtypes.TKBoolean {
 		return a.Kind() == b.Kind()

@@ -22,9 +22,9 @@
 //
 // # What compares with what
 //
-// Numbers with numbers, exactly: an integer and a real number are not rounded to each other's type. Strings and characters with
-// strings and characters, by code point. Booleans with booleans. Enumerations with their own enumerators, by value, and with integers.
-// A literal takes the type of its member: 0.1 is a float beside a float.
+// Numbers with numbers, exactly: an integer and a real number are not rounded to each other's type. Strings and
+// characters with strings and characters, by code point. Booleans with booleans. Enumerations with their own
+// enumerators, by value, and with integers. A literal takes the type of its member: 0.1 is a float beside a float.
 //
 // What a sample does not have (an element behind the end of a sequence, an optional member that is not set, the member of a union
 // that is not selected) is neither equal nor unequal to anything: the predicate is unknown, as in SQL, NOT leaves it so, and a
@@ -32,19 +32,22 @@
 //
 // # Natural joins
 //
-// Topics are joined by all members of equal names; these have to be comparable, and a row is made of samples that are equal in them.
-// Without any, a row is made of each choice of one sample of every topic. Other members keep their names, or get another one with AS.
-// A Table holds the present sample of each instance, and tells which rows a change of one of them makes, changes and ends.
+// Topics are joined by all members of equal names; these have to be comparable, and a row is made of samples that are
+// equal in them. Without any, a row is made of each choice of one sample of every topic. Other members keep their
+// names, or get another one with AS. A Table holds the present sample of each instance, and tells which rows a change
+// of one of them makes, changes and ends.
 //
 // # Beyond the standard
 //
-// != for <>, MATCH with shell patterns, IN (...), = NULL and <> NULL, ASC and DESC, enumerators without quotes and with scope, two single quotes for
-// one within a string, and double quotes around members that are called like a key word. Key words are recognized in any case.
-// The semicolon behind a topic expression may be missing, and names of topics that are no identifiers are strings.
+// != for <>, MATCH with shell patterns, IN (...), = NULL and <> NULL, ASC and DESC, enumerators without quotes and with
+// scope, two single quotes for one within a string, and double quotes around members that are called like a key word.
+// Key words are recognized in any case. The semicolon behind a topic expression may be missing, and names of topics
+// that are no identifiers are strings.
 //
 // # Cost
 //
-// Match and Compare allocate nothing in the steady state, but for MATCH on strings of more than 32 bytes, and samples that are malformed.
+// Match and Compare allocate nothing in the steady state, but for MATCH on strings of more than 32 bytes, and samples
+// that are malformed.
 //
 // # Invariants
 //

@@ -10,9 +10,9 @@ import (
 // maxJoined bounds the topics of one expression.
 const maxJoined = 16
 
-// Join is a compiled topic expression (DDS 1.4 Annex B, TopicExpression): which members of which topics a MultiTopic has, joined by the
-// members that they have in common, and a condition. It does not change, and any number of goroutines may use it; a Table holds what
-// it is about.
+// Join is a compiled topic expression (DDS 1.4 Annex B, TopicExpression): which members of which topics a MultiTopic
+// has, joined by the members that they have in common, and a condition. It does not change, and any number of
+// goroutines may use it; a Table holds what it is about.
 type Join struct {
 	text   string
 	params []string
@@ -191,12 +191,14 @@ func (j *Join) share(i int, name string) error {
 			if members == nil && !j.sharedBehind(k, name) {
 				return nil
 			}
-			return j.errorf(t.span, "a natural join is on all members of equal names", "topics have %s in common, which in %s has type %s, whose values are not compared",
+			return j.errorf(t.span, "a natural join is on all members of equal names",
+				"topics have %s in common, which in %s has type %s, whose values are not compared",
 				name, t.name, t.typ.Resolve().MemberByName(name).Type)
 		}
 		for _, o := range members {
 			if !comparable(o.typ, m.typ) {
-				return j.errorf(t.span, "a natural join is on all members of equal names", "topics have %s in common, of types %s and %s, which can not be compared", name, o.name, m.name)
+				return j.errorf(t.span, "a natural join is on all members of equal names",
+					"topics have %s in common, of types %s and %s, which can not be compared", name, o.name, m.name)
 			}
 		}
 		members = append(members, m)

@@ -50,7 +50,8 @@ func (j *Join) everything(result *xtypes.Type) []choice {
 	var out []choice
 	for i, t := range j.topics {
 		for m := range t.typ.Resolve().Members() {
-			if slices.ContainsFunc(out, func(c choice) bool { return c.as == m.Name }) || result != nil && result.Resolve().MemberByName(m.Name) == nil {
+			if slices.ContainsFunc(out, func(c choice) bool { return c.as == m.Name }) || result != nil &&
+				result.Resolve().MemberByName(m.Name) == nil {
 				continue
 			}
 			path, err := t.typ.Path(m.Name)
@@ -186,7 +187,8 @@ func (j *Join) fit(result *xtypes.Type, chosen []choice) error {
 			return j.errorf(c.span, "", "%s has type %s, and %s of the result has %s", c.path, from, c.as, to)
 		}
 		if mayLack(c.path) && !mayLack(path) {
-			return j.errorf(c.span, "make it @optional in "+result.String(), "samples may lack %s, and %s of the result is not optional", c.path, c.as)
+			return j.errorf(c.span, "make it @optional in "+result.String(),
+				"samples may lack %s, and %s of the result is not optional", c.path, c.as)
 		}
 		filled[path.Steps()[0].Member.Name] = true
 		j.picks = append(j.picks, pick{topic: c.topic, from: c.path.String(), to: c.as, member: to})
@@ -232,8 +234,8 @@ func (j *Join) project(of []*tuple) ([]byte, error) {
 	return out.Encode(j.result.Encapsulation(true, false))
 }
 
-// carry makes a value one of type t. Those of structures and unions know their types: of two descriptions, the one is copied member by
-// member to the other.
+// carry makes a value one of type t. Those of structures and unions know their types: of two descriptions, the one is
+// copied member by member to the other.
 func carry(t *xtypes.Type, v any) (any, error) {
 	t = t.Resolve()
 	switch v := v.(type) {

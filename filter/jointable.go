@@ -10,9 +10,10 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// Table holds, for each topic of a Join, the present sample of each instance, and the rows that come of them: one for each choice of
-// one sample of every topic that are equal in all that the topics have in common, and satisfy the condition. A change of one
-// sample costs what there is to find, and not a look at all others: each topic is indexed by what the others look for.
+// Table holds, for each topic of a Join, the present sample of each instance, and the rows that come of them: one for
+// each choice of one sample of every topic that are equal in all that the topics have in common, and satisfy the
+// condition. A change of one sample costs what there is to find, and not a look at all others: each topic is indexed by
+// what the others look for.
 //
 // It is a plain value: no lock, no goroutine, no clock.
 type Table struct {
@@ -68,8 +69,8 @@ func (j *Join) NewTable() *Table {
 	return t
 }
 
-// Put gives an instance of a topic a sample, which is copied, and tells what changes by it: first the rows that have a new sample, then
-// those that have ended. A sample that can not be read is an error, and changes nothing.
+// Put gives an instance of a topic a sample, which is copied, and tells what changes by it: first the rows that have a
+// new sample, then those that have ended. A sample that can not be read is an error, and changes nothing.
 func (t *Table) Put(topic int, in Instance, sample []byte, at int64) ([]Change, error) {
 	next := &tuple{sample: slices.Clone(sample), at: at}
 	if _, err := next.decoded(t.join.topics[topic].typ); err != nil {

@@ -98,8 +98,8 @@ func (i integer) float() float64 {
 	return float64(i.low)
 }
 
-// constant turns a value into an operand to be compared with m; hint says what would do if it can not. The rules are those of DDS 1.4 Annex B: which literals go
-// with which types.
+// constant turns a value into an operand to be compared with m; hint says what would do if it can not. The rules are
+// those of DDS 1.4 Annex B: which literals go with which types.
 func constant(v *value, m *member) (o operand, ok bool, hint string) {
 	switch k := m.typ.Kind(); {
 	case k == xtypes.TKBoolean:

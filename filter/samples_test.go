@@ -10,8 +10,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// writer encodes values by the rules of XTypes 1.3 §7.4, one by one and without any of the code under test. Values are bool, int64,
-// uint64, float64 and string; []any has the members of a structure or the elements of a collection.
+// writer encodes values by the rules of XTypes 1.3 §7.4, one by one and without any of the code under test. Values are
+// bool, int64, uint64, float64 and string; []any has the members of a structure or the elements of a collection.
 type writer struct {
 	buf []byte
 	big bool

@@ -64,8 +64,9 @@ var (
 	autoIDKind        = wordEnum("AutoidKind", "SEQUENTIAL", "HASH")
 	extensibilityKind = wordEnum("ExtensibilityKind", "FINAL", "APPENDABLE", "MUTABLE")
 	tryConstructKind  = wordEnum("TryConstructFailAction", "DISCARD", "USE_DEFAULT", "TRIM")
-	placementKind     = wordEnum("PlacementKind", "BEFORE_DECLARATION", "BEGIN_FILE", "BEGIN_DECLARATION", "END_DECLARATION", "AFTER_DECLARATION", "END_FILE")
-	representations   = func() *Bitmask {
+	placementKind     = wordEnum("PlacementKind", "BEFORE_DECLARATION", "BEGIN_FILE", "BEGIN_DECLARATION", "END_DECLARATION",
+		"AFTER_DECLARATION", "END_FILE")
+	representations = func() *Bitmask {
 		b := &Bitmask{Common: Common{Name: "DataRepresentationMask"}, BitBound: 32, Width: 4, names: newScope("DataRepresentationMask", nil)}
 		for i, name := range []string{"XCDR1", "XML", "XCDR2"} {
 			f := &Flag{Name: name, Position: i, Mask: b}
@@ -84,8 +85,8 @@ func param(name string, t Type, standard Value) *AnnotationParam {
 	return &AnnotationParam{Name: name, Type: t, Default: standard}
 }
 
-// standardAnnotations are those of IDL 4.2 §8.3, of XTypes 1.3 §7.3.1.2, and of DDS-RPC. Parameters have the names, types and defaults of
-// the standards.
+// standardAnnotations are those of IDL 4.2 §8.3, of XTypes 1.3 §7.3.1.2, and of DDS-RPC. Parameters have the names,
+// types and defaults of the standards.
 var standardAnnotations = func() map[string]*AnnotationType {
 	all := map[string]*AnnotationType{}
 	add := func(name string, on target, params ...*AnnotationParam) {
@@ -114,7 +115,8 @@ var standardAnnotations = func() map[string]*AnnotationType {
 	add("bit_bound", onEnum|onBitmask, param("value", Uint16, required))
 	add("external", onMembers|onElement, flag())
 	add("nested", onTypes, flag())
-	add("verbatim", onAnything, param("language", &String{}, text("*")), param("placement", placementKind, placementKind.value("BEFORE_DECLARATION")), param("text", &String{}, required))
+	add("verbatim", onAnything, param("language", &String{}, text("*")),
+		param("placement", placementKind, placementKind.value("BEFORE_DECLARATION")), param("text", &String{}, required))
 	add("service", onAnything, param("platform", &String{}, text("*")))
 	add("oneway", onAnything, flag())
 	add("ami", onAnything, flag())

@@ -38,8 +38,8 @@ func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 	return good
 }
 
-// contradicts tells whether an annotation of the standard says something else than the same one in front of it. Texts for several languages and
-// platforms may be given.
+// contradicts tells whether an annotation of the standard says something else than the same one in front of it. Texts
+// for several languages and platforms may be given.
 func (c *checker) contradicts(a *Applied, before []*Applied, s subject) bool {
 	name := a.standard()
 	if name == "" || name == "verbatim" || name == "service" || name == "extensibility" {
@@ -57,8 +57,9 @@ func (c *checker) contradicts(a *Applied, before []*Applied, s subject) bool {
 	return false
 }
 
-// asStandard gives three annotations of other compilers in the words of the standard: @topic(FALSE) of OpenDDS, which is @nested, @Key of early
-// versions of Fast DDS, for to ignore a key would change the type, and @allowed_data_representation of RTI Connext.
+// asStandard gives three annotations of other compilers in the words of the standard: @topic(FALSE) of OpenDDS, which
+// is @nested, @Key of early versions of Fast DDS, for to ignore a key would change the type, and
+// @allowed_data_representation of RTI Connext.
 func (a *annotation) asStandard(on target) *annotation {
 	rename := func(name string, args ...*annotationArg) *annotation {
 		return &annotation{a.Pos, &scopedName{Pos: a.Name.Pos, Parts: []*ident{{a.Name.Pos, name}}}, args}
@@ -275,7 +276,8 @@ func (c *checker) wordArgument(a *annotation, arg *annotationArg, e *Enum) Value
 		names = append(names, v.Name)
 	}
 	last := len(names) - 1
-	c.report.errorf(arg.Pos, suggest.DidYouMean(text, slices.Values(names)), "@%s takes %s or %s, not %q", a.Name, strings.Join(names[:last], ", "), names[last], text)
+	c.report.errorf(arg.Pos, suggest.DidYouMean(text, slices.Values(names)), "@%s takes %s or %s, not %q", a.Name,
+		strings.Join(names[:last], ", "), names[last], text)
 	return Value{}
 }
 

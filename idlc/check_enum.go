@@ -146,7 +146,8 @@ func (c *checker) bitmaskDef(d *bitmaskDef) {
 			hint = "a bitmask has " + itoa(maxBitmask) + " bits at most"
 		}
 		if position.Sign() < 0 || position.Cmp(big.NewInt(int64(b.BitBound))) >= 0 {
-			c.report.errorf(at, hint, "position %s of flag %s is not within 0 to %d, those of the %d bits of %s", position, f.Name, b.BitBound-1, b.BitBound, b.Name)
+			c.report.errorf(at, hint, "position %s of flag %s is not within 0 to %d, those of the %d bits of %s", position,
+				f.Name, b.BitBound-1, b.BitBound, b.Name)
 			continue // the next flag goes on behind the one before
 		}
 		f.Position = int(position.Int64())

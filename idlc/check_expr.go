@@ -184,7 +184,8 @@ func (c *checker) arithmetic(pos Pos, op string, a, b Value) Value {
 	return Value{Float: &f}
 }
 
-// fixedArithmetic computes with decimal fractions. A quotient that does not end is cut off behind as many digits as a type can have.
+// fixedArithmetic computes with decimal fractions. A quotient that does not end is cut off behind as many digits as a
+// type can have.
 func (c *checker) fixedArithmetic(pos Pos, op string, a, b *big.Rat) Value {
 	r := new(big.Rat)
 	switch op {

@@ -6,8 +6,8 @@ import (
 	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
-// scope is a module, an interface or the global scope. Names are kept in lower case: in IDL two names may not differ in case only.
-// Annotations have names of their own, with the sign in front.
+// scope is a module, an interface or the global scope. Names are kept in lower case: in IDL two names may not differ in
+// case only. Annotations have names of their own, with the sign in front.
 type scope struct {
 	name   string
 	parent *scope
@@ -45,7 +45,8 @@ func words(list string) map[string]bool {
 var reserved = words(`any boolean case char const default double enum false fixed float long module octet sequence short string
 	struct switch true typedef union unsigned wchar wstring`)
 
-// reservedElsewhere are those of building blocks that describe no data, or that came late. Files of other tools use them as names.
+// reservedElsewhere are those of building blocks that describe no data, or that came late. Files of other tools use
+// them as names.
 var reservedElsewhere = words(`abstract alias attribute bitfield bitmask bitset component connector consumes context custom emits
 	eventtype exception factory finder getraises getter home import in inout interface local manages map mirrorport multiple
 	native object oneway out primarykey private port porttype provides public publishes raises readonly setter setraises
@@ -80,7 +81,8 @@ func (c *checker) declare(n *ident, what any) bool {
 	case old.name == name:
 		c.report.errorf(n.Pos, "", "%s is declared twice, first at %s", name, c.near(n.Pos, old.pos))
 	default:
-		c.report.errorf(n.Pos, "in IDL, names may not differ in case only", "%s clashes with %s, declared at %s", name, old.name, c.near(n.Pos, old.pos))
+		c.report.errorf(n.Pos, "in IDL, names may not differ in case only", "%s clashes with %s, declared at %s", name, old.name,
+			c.near(n.Pos, old.pos))
 	}
 	return false
 }

@@ -43,7 +43,8 @@ func (c *checker) limits(kind string, common *Common, m *measures) {
 	case m.memory > maxValue:
 		c.report.errorf(common.Pos, "use sequences for its arrays", "%s %s takes %.0f bytes, more than %d", kind, common.Name, m.memory, maxValue)
 	case m.parts > maxParts:
-		c.report.errorf(common.Pos, "use arrays or sequences", "%s %s has %d members with those of its members, more than %d", kind, common.Name, m.parts, maxParts)
+		c.report.errorf(common.Pos, "use arrays or sequences", "%s %s has %d members with those of its members, more than %d",
+			kind, common.Name, m.parts, maxParts)
 	case m.depth > maxDepth:
 		c.report.errorf(common.Pos, "nest fewer structs and arrays", "%s %s has values nested more than %d deep", kind, common.Name, maxDepth)
 	default:

@@ -119,13 +119,15 @@ func (c *checker) namedType(n *scopedName, incomplete bool) Type {
 		return skippedType{found.What + " " + found.Name.Text}
 	case *Struct:
 		if !found.Complete && !incomplete {
-			c.report.errorf(n.Pos, "define it before, use a sequence of it, or make the member @external", "struct %s is not complete here", found.Name)
+			c.report.errorf(n.Pos, "define it before, use a sequence of it, or make the member @external",
+				"struct %s is not complete here", found.Name)
 			return nil
 		}
 		return found
 	case *Union:
 		if !found.Complete && !incomplete {
-			c.report.errorf(n.Pos, "define it before, use a sequence of it, or make the member @external", "union %s is not complete here", found.Name)
+			c.report.errorf(n.Pos, "define it before, use a sequence of it, or make the member @external",
+				"union %s is not complete here", found.Name)
 			return nil
 		}
 		return found

@@ -87,7 +87,8 @@ func (c *checker) cases(u *Union, d *unionDef) {
 	u.Other, u.Exhaustive = otherValue(u.Discriminator, labels)
 	u.Exhaustive = !u.Exhaustive
 	if u.Exhaustive && u.Default != nil && len(u.Default.Labels) == 0 {
-		c.report.errorf(u.Default.Pos, "leave it out", "default of union %s is never selected: the labels cover all values of %s", u.Name, typeName(u.Discriminator))
+		c.report.errorf(u.Default.Pos, "leave it out", "default of union %s is never selected: the labels cover all values of %s",
+			u.Name, typeName(u.Discriminator))
 	}
 }
 
@@ -113,7 +114,8 @@ func (c *checker) labels(u *Union, k *Case, syn *caseDef, labels map[int64]*Case
 			continue
 		}
 		if old := labels[v.Ordinal()]; old != nil {
-			c.report.errorf(l.Value.Pos, "", "label %s of union %s is used twice, first for %s at %s", v.text(), u.Name, old.Name, c.near(l.Value.Pos, old.Pos))
+			c.report.errorf(l.Value.Pos, "", "label %s of union %s is used twice, first for %s at %s", v.text(), u.Name, old.Name,
+				c.near(l.Value.Pos, old.Pos))
 			continue
 		}
 		labels[v.Ordinal()] = k

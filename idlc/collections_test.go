@@ -167,7 +167,8 @@ func TestViewsOfMapsLikeDecoding(t *testing.T) {
 	require.Equal(t, 2, v.Numbers().Len())
 }
 
-// TestWritersDoNotCompareKeys: pairs with one key that a writer is given are what a decoder meets in any sample of a stranger, and the last counts.
+// TestWritersDoNotCompareKeys: pairs with one key that a writer is given are what a decoder meets in any sample of a
+// stranger, and the last counts.
 func TestWritersDoNotCompareKeys(t *testing.T) {
 	for _, enc := range encapsulations(new(ct.LooseMaps).CDRType()) {
 		var s cdr.Stream

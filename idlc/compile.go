@@ -28,7 +28,8 @@ func Check(file string, opts Options) (*Unit, *Report) {
 	return analyse(file, &opts, report), report
 }
 
-// Compile translates one file of IDL, or of ROS 2 if it ends in .msg, .srv or .action. Files are complete only if the report has not failed.
+// Compile translates one file of IDL, or of ROS 2 if it ends in .msg, .srv or .action. Files are complete only if the
+// report has not failed.
 func Compile(file string, opts Options) ([]OutFile, *Report) {
 	if opts.ReadFile == nil {
 		opts.ReadFile = os.ReadFile

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// truth decides the expression of #if or #elif, by the rules of C: macros are substituted, other names count as 0, numbers have 64 bits.
+// truth decides the expression of #if or #elif, by the rules of C: macros are substituted, other names count as 0,
+// numbers have 64 bits.
 func (p *preprocessor) truth(pos Pos, toks []token) bool {
 	errors := p.report.errors
 	toks = p.definedNames(toks)
@@ -71,7 +72,8 @@ func (c *condition) fail(pos Pos, format string, args ...any) {
 }
 
 // operators by precedence; those of two characters come as two tokens without space between them.
-var conditionOperators = [][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+var conditionOperators = [][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"<<", ">>"},
+	{"+", "-"}, {"*", "/", "%"}}
 
 // operator takes one of a level, if it comes next.
 func (c *condition) operator(level int) string {

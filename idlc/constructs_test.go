@@ -480,8 +480,8 @@ struct T { long a; };`)
 	require.Contains(t, report.String(), "the Go code with the @verbatim text of S does not parse")
 }
 
-// TestMutableBuilderInSteps sets numbers, strings and sequences of a mutable struct, which have short ways of their own, where these
-// do not hold: no room, a bound, a character that no string has, a second value.
+// TestMutableBuilderInSteps sets numbers, strings and sequences of a mutable struct, which have short ways of their
+// own, where these do not hold: no room, a bound, a character that no string has, a second value.
 func TestMutableBuilderInSteps(t *testing.T) {
 	set := func(b *ct.LooseBuilder) {
 		b.SetDoubles([]float64{1, 2})

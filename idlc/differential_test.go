@@ -33,8 +33,8 @@ func described(t testing.TB) (list []generated, types []*xtypes.Type) {
 	return list, types
 }
 
-// sameDecoding gives a sample, which may be damaged, to generated code and to dynamic data: both take it or both refuse it, and what
-// they have read encodes alike.
+// sameDecoding gives a sample, which may be damaged, to generated code and to dynamic data: both take it or both refuse
+// it, and what they have read encodes alike.
 func sameDecoding(t *testing.T, g generated, typ *xtypes.Type, sample []byte) {
 	t.Helper()
 	m := g.message()

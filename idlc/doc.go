@@ -44,40 +44,45 @@
 //
 // A type without an annotation is appendable (XTypes 1.3 §7.3.1.2.1.8) unless Options.Extensibility says otherwise.
 //
-// Interfaces, valuetypes, exceptions, components, native types, template modules and any describe no data. They are skipped with a
-// warning that names them, and so is every type that has one of them as a part; types and constants that an interface declares
-// are kept. With Options.Strict that is an error, and so is what only other compilers accept: names that are keywords in
-// another case or in other parts of IDL, integers mixed with floating-point numbers, a type with the name of its module.
+// Interfaces, valuetypes, exceptions, components, native types, template modules and any describe no data. They are
+// skipped with a warning that names them, and so is every type that has one of them as a part; types and constants that
+// an interface declares are kept. With Options.Strict that is an error, and so is what only other compilers accept:
+// names that are keywords in another case or in other parts of IDL, integers mixed with floating-point numbers, a type
+// with the name of its module.
 //
 // Three points where the standard leaves a choice: a bound may shift to the left, but a shift to the right goes into parentheses,
 // because ">" closes; enumerators and flags may be named with their type in front, and where a value of their type is wanted
 // (labels, @default) without any scope; the ids of the members of a union begin at 1, as that of the discriminator is 0.
 //
-// Warnings are also given for annotations and pragmas that are not known. Annotations of other tools about their own code are passed over.
+// Warnings are also given for annotations and pragmas that are not known. Annotations of other tools about their own
+// code are passed over.
 //
 // # Limits
 //
-// Whatever the file holds, compiling takes time and memory in proportion to it, and what is accepted can be compiled by Go and
-// encoded: the members of a struct with those of its members (maxParts), the memory of a value (maxValue), the depth of values
-// (maxDepth), of sequences (maxSequences), of bases (maxBases), of brackets and of macros are bounded, and so are the files that are read (maxFiles, maxText), the tokens that macros
-// make (maxTokens, maxBuilt, maxGlued) and the code of one file (maxOutput). What exceeds a bound is an error where it first does.
+// Whatever the file holds, compiling takes time and memory in proportion to it, and what is accepted can be compiled by
+// Go and encoded: the members of a struct with those of its members (maxParts), the memory of a value (maxValue), the
+// depth of values (maxDepth), of sequences (maxSequences), of bases (maxBases), of brackets and of macros are bounded,
+// and so are the files that are read (maxFiles, maxText), the tokens that macros make (maxTokens, maxBuilt, maxGlued)
+// and the code of one file (maxOutput). What exceeds a bound is an error where it first does.
 //
 // # How IDL becomes Go
 //
 // One module becomes one package (see makePlan), a struct becomes a struct with a field for each member, an inherited
-// struct is embedded, a typedef becomes an alias, an enum becomes a named int32. Sequences are slices, arrays
-// arrays, maps maps, strings and wstrings Go strings (UTF-8), octet and char bytes, wchar a uint16 (a UTF-16 code unit), fixed
-// a cdr.Fixed and long double a cdr.LongDouble. Optional and external members are pointers. A union is a struct behind accessors
-// (docs/adr/0020-unions-are-tagged-structs.md), a bitmask an unsigned integer with constants, a bitset a struct of its fields. Names
-// follow the rule in names.go. Comments before a declaration, or behind it on its line, become its documentation, with what @unit,
-// @default and @range say.
+// struct is embedded, a typedef becomes an alias, an enum becomes a named int32. Sequences are slices, arrays arrays,
+// maps maps, strings and wstrings Go strings (UTF-8), octet and char bytes, wchar a uint16 (a UTF-16 code unit), fixed
+// a cdr.Fixed and long double a cdr.LongDouble. Optional and external members are pointers. A union is a struct behind
+// accessors (docs/adr/0020-unions-are-tagged-structs.md), a bitmask an unsigned integer with constants, a bitset a
+// struct of its fields. Names follow the rule in names.go. Comments before a declaration, or behind it on its line,
+// become its documentation, with what @unit, @default and @range say.
 //
-// Every struct and union has, besides the methods of cdr.Message: Clone and Equal; tags or methods for encoding/json; a View, which
-// reads an encoded sample where it lies; a Builder, which writes one in place, and a Writer, which does so in all encodings and
-// descends into what it consists of; and NewX and SetDefaults, where defaults are not all zero. docs/idl.md has the whole table.
+// Every struct and union has, besides the methods of cdr.Message: Clone and Equal; tags or methods for encoding/json; a
+// View, which reads an encoded sample where it lies; a Builder, which writes one in place, and a Writer, which does so
+// in all encodings and descends into what it consists of; and NewX and SetDefaults, where defaults are not all zero.
+// docs/idl.md has the whole table.
 //
-// @verbatim for language "go" is printed, and so is that for all languages ("*", the default) if it is Go: in front of all declarations of the
-// package, behind them, or before or behind its own. Anything else of them is left out with a warning.
+// @verbatim for language "go" is printed, and so is that for all languages ("*", the default) if it is Go: in front of
+// all declarations of the package, behind them, or before or behind its own. Anything else of them is left out with a
+// warning.
 //
 // Not done: @range is checked for members and not for elements; views decode maps,
 // sequences of sequences and of wide strings, and what has @try_construct on its elements, into new memory.

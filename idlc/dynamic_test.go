@@ -13,8 +13,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// Samples that are written by a type's description alone are those that generated code writes, byte by byte, in each encoding; and the
-// description is the one that generated code carries.
+// Samples that are written by a type's description alone are those that generated code writes, byte by byte, in each
+// encoding; and the description is the one that generated code carries.
 func TestDynamicDataHasTheBytesOfGeneratedCode(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, m := range []cdr.Message{

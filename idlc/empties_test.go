@@ -12,7 +12,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// TestEmptyStructsTakeTheirHeadersOnly wants what the rules of XTypes 1.3 §7.4 give for no members: nothing, a DHEADER, the end of a list.
+// TestEmptyStructsTakeTheirHeadersOnly wants what the rules of XTypes 1.3 §7.4 give for no members: nothing, a DHEADER,
+// the end of a list.
 func TestEmptyStructsTakeTheirHeadersOnly(t *testing.T) {
 	for _, c := range []struct {
 		m    cdr.Message

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFront checks every file of testdata/front and compares the findings, as a person sees them, and the model. Files whose names
-// end in _strict are read strictly.
+// TestFront checks every file of testdata/front and compares the findings, as a person sees them, and the model. Files
+// whose names end in _strict are read strictly.
 func TestFront(t *testing.T) {
 	files, err := filepath.Glob("testdata/front/*.idl")
 	if err != nil || len(files) == 0 {
@@ -90,7 +90,8 @@ func TestVendorStyles(t *testing.T) {
 	}
 }
 
-// TestMappedPackageOfAnotherName compiles what refers to a package whose name is not the last element of its path, and which holds an inner module, too.
+// TestMappedPackageOfAnotherName compiles what refers to a package whose name is not the last element of its path, and
+// which holds an inner module, too.
 func TestMappedPackageOfAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -146,8 +146,8 @@ func frontFiles(t testing.TB) []string {
 	return append(files, more...)
 }
 
-// FuzzCheck gives any text to the front end, strictly or not: it may not panic or hang, what it says can be shown, and a model without
-// errors is whole.
+// FuzzCheck gives any text to the front end, strictly or not: it may not panic or hang, what it says can be shown, and
+// a model without errors is whole.
 func FuzzCheck(f *testing.F) {
 	for _, file := range frontFiles(f) {
 		f.Add(readFile(f, file), false)

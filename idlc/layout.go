@@ -180,8 +180,8 @@ func (l *layouter) code(line string) {
 	l.opened = len(l.open)-1 > at
 }
 
-// brackets follows the brackets in a line, which began with level at after its leading closers. It tells whether the line closed none that it
-// had not opened.
+// brackets follows the brackets in a line, which began with level at after its leading closers. It tells whether the
+// line closed none that it had not opened.
 func (l *layouter) brackets(line string, at, indent int) bool {
 	whole := true
 	for i := 0; i < len(line); i++ {
@@ -346,7 +346,8 @@ func longBody(line string) (before, body, behind string, ok bool) {
 		}
 		start := from + i
 		from = start + len("func")
-		if start > 0 && strings.IndexByte(" (,", line[start-1]) < 0 || from >= len(line) || strings.IndexByte(" (", line[from]) < 0 || inString(line, start) {
+		if start > 0 && strings.IndexByte(" (,", line[start-1]) < 0 || from >= len(line) ||
+			strings.IndexByte(" (", line[from]) < 0 || inString(line, start) {
 			continue
 		}
 		open, end := bodyOf(line, from)
@@ -478,7 +479,8 @@ func docComment(lines []string) []string {
 	return lines
 }
 
-// noInline stands alone in front of a method that another one calls seldom, and which keeps that one from being inlined if it is itself.
+// noInline stands alone in front of a method that another one calls seldom, and which keeps that one from being inlined
+// if it is itself.
 const noInline = "//go:noinline"
 
 // notProse tells whether a line of a comment may be more than a line of a paragraph.
@@ -486,5 +488,6 @@ func notProse(line string) bool {
 	if line == noInline {
 		return false
 	}
-	return len(line) < len("// x") || line[2] != ' ' || line[3] < 'A' || line[3] > 'z' || line[3] == '[' || strings.Contains(line, "``") || strings.Contains(line, "''")
+	return len(line) < len("// x") || line[2] != ' ' || line[3] < 'A' || line[3] > 'z' || line[3] == '[' ||
+		strings.Contains(line, "``") || strings.Contains(line, "''")
 }

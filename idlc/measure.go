@@ -227,8 +227,8 @@ func minSize(t Type) int {
 // bodiless tells whether values of a type take no bytes in some encoding: those of an empty struct, which has a header at most.
 func bodiless(t Type) bool { return bodilessIn(t, map[*Struct]bool{}) }
 
-// bodilessIn looks at each struct once, whatever the number of paths to it. What holds itself is not empty: it is false in known while
-// its members are looked at.
+// bodilessIn looks at each struct once, whatever the number of paths to it. What holds itself is not empty: it is false
+// in known while its members are looked at.
 func bodilessIn(t Type, known map[*Struct]bool) bool {
 	switch t := resolve(t).(type) {
 	case *Array:
@@ -246,8 +246,8 @@ func bodilessIn(t Type, known map[*Struct]bool) bool {
 	return false
 }
 
-// bound is what the length of a sequence is checked for; 0 for nothing. What takes no bytes cannot come in any number: a sample of a
-// few bytes would keep its reader busy.
+// bound is what the length of a sequence is checked for; 0 for nothing. What takes no bytes cannot come in any number:
+// a sample of a few bytes would keep its reader busy.
 func (s *Sequence) bound() int {
 	if s.Bound == 0 && bodiless(s.Elem) || s.Bound > cdr.MaxBodiless && bodiless(s.Elem) {
 		return cdr.MaxBodiless

@@ -268,7 +268,8 @@ type Union struct {
 	Aggregate
 	Discriminator    Type // boolean, octet, char, wchar, an integer, an enum, or a typedef of one of these
 	DiscriminatorKey bool // @key in front of the discriminator's type: it alone is the key
-	// DiscriminatorTryConstruct is in type objects. Nothing that an unknown discriminator selects can be read, so such a union is discarded.
+	// DiscriminatorTryConstruct is in type objects. Nothing that an unknown discriminator selects can be read, so such
+	// a union is discarded.
 	DiscriminatorTryConstruct TryConstruct
 	Cases                     []*Case
 	Default                   *Case // of all values that are no label; nil without one

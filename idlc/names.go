@@ -13,7 +13,8 @@ import (
 // that would hide a generated method or the embedded base gets an underscore behind.
 
 // initialisms are the words that Go style writes in capitals, as far as data types use them.
-var initialisms = map[string]bool{"id": true, "url": true, "uri": true, "uuid": true, "utc": true, "ip": true, "cpu": true, "crc": true, "gps": true, "ttl": true}
+var initialisms = map[string]bool{"id": true, "url": true, "uri": true, "uuid": true, "utc": true, "ip": true, "cpu": true,
+	"crc": true, "gps": true, "ttl": true}
 
 func exportedName(idl string) string { return mixedCaps(idl, false) }
 
@@ -62,7 +63,8 @@ func packageName(s string) string {
 }
 
 // predeclared are names that a package must not take: they would hide what generated code uses.
-var predeclared = map[string]bool{"string": true, "bool": true, "byte": true, "int": true, "error": true, "len": true, "nil": true, "binary": true, "fmt": true, "iter": true, "json": true, "maps": true, "math": true, "slices": true, "strconv": true}
+var predeclared = map[string]bool{"string": true, "bool": true, "byte": true, "int": true, "error": true, "len": true,
+	"nil": true, "binary": true, "fmt": true, "iter": true, "json": true, "maps": true, "math": true, "slices": true, "strconv": true}
 
 // methodNames are those of the generated types; fields keep clear of them.
 var methodNames = map[string]bool{

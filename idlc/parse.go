@@ -265,7 +265,8 @@ func (p *parser) otherDefinition(c chunk, key token) definition {
 	return nil
 }
 
-var definitionWords = []string{"module", "struct", "union", "enum", "bitmask", "bitset", "typedef", "const", "interface", "valuetype", "exception", "native"}
+var definitionWords = []string{"module", "struct", "union", "enum", "bitmask", "bitset", "typedef", "const", "interface",
+	"valuetype", "exception", "native"}
 
 func isTypeWord(w string) bool {
 	_, primitive := primitiveWords[w]

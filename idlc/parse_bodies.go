@@ -57,10 +57,12 @@ func (p *parser) inlineType(c chunk, kind string) bool {
 		if depth > 0 {
 			continue
 		}
-		if i+1 >= len(p.toks) || p.toks[i+1].Type != kindIdent || isTypeWord(p.toks[i+1].Value) || slices.Contains(definitionWords, p.toks[i+1].Value) {
+		if i+1 >= len(p.toks) || p.toks[i+1].Type != kindIdent || isTypeWord(p.toks[i+1].Value) ||
+			slices.Contains(definitionWords, p.toks[i+1].Value) {
 			return false
 		}
-		p.report.errorf(c.toks[0].Pos, "define the type on its own, before the "+kind, "%s is defined within %s %s", keyword(c.toks).Value, article(kind), kind)
+		p.report.errorf(c.toks[0].Pos, "define the type on its own, before the "+kind, "%s is defined within %s %s",
+			keyword(c.toks).Value, article(kind), kind)
 		p.at = i + 1
 		p.next(";")
 		return true

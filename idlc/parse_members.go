@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Members of structs are most of what there is to parse, and each stands for itself. So they are cut out first, with everything else, and parsed
-// at the end, on all processors where there are many.
+// Members of structs are most of what there is to parse, and each stands for itself. So they are cut out first, with
+// everything else, and parsed at the end, on all processors where there are many.
 
 // structBody is the members of a struct that wait to be parsed.
 type structBody struct {
@@ -27,8 +27,8 @@ func (p *parser) parseBodies() {
 	}
 }
 
-// parseAtOnce parses the bodies with n parsers. It fails where there are errors, without a report of them: which ones are shown of too many must not
-// depend on who was first.
+// parseAtOnce parses the bodies with n parsers. It fails where there are errors, without a report of them: which ones
+// are shown of too many must not depend on who was first.
 func (p *parser) parseAtOnce(n int) bool {
 	var next atomic.Int64 // body to parse; it orders nothing else, which Wait does
 	var wg sync.WaitGroup

@@ -48,7 +48,8 @@ func (p *parser) notData(c chunk, key token, what string, depth int) definition 
 		start := p.at
 		m := p.next(";")
 		switch k := keyword(m.toks); {
-		case k.Type == kindIdent && slices.Contains([]string{"struct", "union", "enum", "bitmask", "bitset", "typedef", "const", "exception", "native"}, k.Value):
+		case k.Type == kindIdent && slices.Contains([]string{"struct", "union", "enum", "bitmask", "bitset", "typedef", "const",
+			"exception", "native"}, k.Value):
 			p.at = start
 			if inner := p.definition(depth + 1); inner != nil {
 				d.Defs = append(d.Defs, inner)
@@ -161,7 +162,8 @@ func (p *parser) fromMarks(marks []mark) []*annotation {
 			word, arg = "external", ""
 		case "id", "default", "bit_bound", "min", "max":
 		case "extensibility":
-			word = map[string]string{"FINAL": "final", "EXTENSIBLE": "appendable", "APPENDABLE": "appendable", "MUTABLE": "mutable"}[strings.TrimSuffix(arg, "_EXTENSIBILITY")]
+			word = map[string]string{"FINAL": "final", "EXTENSIBLE": "appendable", "APPENDABLE": "appendable",
+				"MUTABLE": "mutable"}[strings.TrimSuffix(arg, "_EXTENSIBILITY")]
 			if word == "" {
 				p.report.errorf(m.pos, "", "//@Extensibility takes FINAL_EXTENSIBILITY, EXTENSIBLE_EXTENSIBILITY or MUTABLE_EXTENSIBILITY, not %q", arg)
 				continue

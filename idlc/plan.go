@@ -165,8 +165,8 @@ func (p *plan) goName(d Decl) string {
 	return prefix + exportedName(c.Name)
 }
 
-// inFront are the modules whose names stand in front of those of a declaration: with -pkg the inner ones. That an included file was generated with it shows
-// when -map puts several of its modules into one package.
+// inFront are the modules whose names stand in front of those of a declaration: with -pkg the inner ones. That an
+// included file was generated with it shows when -map puts several of its modules into one package.
 func (p *plan) inFront(c *Common) []string {
 	if c.Pos.Filename == p.unit.File {
 		if p.opts.Package == "" {
@@ -269,13 +269,15 @@ func (p *plan) checkNames() {
 			name, idl, pos := p.goName(d), d.common().Scoped(), d.common().Pos
 			switch d := d.(type) {
 			case *Struct:
-				claim(pos, idl, name, name+"Builder", name+"View", name+"ViewOf", name+"ViewFar", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
+				claim(pos, idl, name, name+"Builder", name+"View", name+"ViewOf", name+"ViewFar", name+"Views", name+"ViewsOf",
+					"New"+name+"Builder", "New"+name+"View",
 					lowerFirst(name)+"Type", lowerFirst(name)+"Front", lowerFirst(name)+"Memory", name+"Writer", "New"+name+"Writer", shapeName(name))
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
 				for _, m := range d.Members {
-					claim(m.Pos, idl+"::"+m.Name, slices.Concat(collectionNames(name+p.fieldName(m), m.Type), elementWriterNames(name+p.fieldName(m), m.Type))...)
+					claim(m.Pos, idl+"::"+m.Name, slices.Concat(collectionNames(name+p.fieldName(m), m.Type),
+						elementWriterNames(name+p.fieldName(m), m.Type))...)
 				}
 				p.checkFields(d)
 			case *Union:
@@ -285,7 +287,8 @@ func (p *plan) checkNames() {
 					claim(pos, idl, "New"+name)
 				}
 				for _, m := range d.members() {
-					claim(m.Pos, idl+"::"+m.Name, slices.Concat(collectionNames(name+p.accessorName(m), m.Type), elementWriterNames(name+p.accessorName(m), m.Type))...)
+					claim(m.Pos, idl+"::"+m.Name, slices.Concat(collectionNames(name+p.accessorName(m), m.Type),
+						elementWriterNames(name+p.accessorName(m), m.Type))...)
 				}
 				p.checkAccessors(d)
 			case *Bitmask:
@@ -388,7 +391,8 @@ func (p *plan) checkImports() {
 						"%s comes from %s, whose Go package is not known", ref.common().Scoped(), ref.common().Pos.Filename)
 				case known && other != g && other.path == "" && !reported[module]:
 					reported[module] = true
-					p.report.errorf(pos, "generate into a directory of a Go module, or use -pkg or -map", "the import path of module %s is not known", module)
+					p.report.errorf(pos, "generate into a directory of a Go module, or use -pkg or -map",
+						"the import path of module %s is not known", module)
 				case known && other != g:
 					if _, seen := needs[g][other]; !seen {
 						needs[g][other] = pos

@@ -15,8 +15,8 @@ type front struct {
 	parts   []frontPart
 	size    int
 	whole   bool // there are no other members
-	// anywhere tells that the struct may begin at any offset, having no DHEADER: then what it aligns most strictly comes first, so
-	// that the first alignment is all of them.
+	// anywhere tells that the struct may begin at any offset, having no DHEADER: then what it aligns most strictly
+	// comes first, so that the first alignment is all of them.
 	anywhere bool
 }
 
@@ -29,7 +29,8 @@ type frontPart struct {
 }
 
 const (
-	// maxFront bounds the bytes of a front: a sample that ends within it has those of an older version, and is completed in memory.
+	// maxFront bounds the bytes of a front: a sample that ends within it has those of an older version, and is
+	// completed in memory.
 	maxFront = 4096
 	// maxFrontParts bounds its parts, which the parts of structs within it count among.
 	maxFrontParts = 256

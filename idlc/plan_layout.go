@@ -71,8 +71,9 @@ func isImage(t Type) bool {
 	return ok1 && ok2 && n1 == sum && n2 == sum && sum%a1 == 0 && sum%a2 == 0
 }
 
-// inMemory gives alignment and size of a struct whose members are encoded as they lie in memory, on a machine with the byte order of the
-// sample: numbers, booleans and enumerators without padding, of which the first is the most strictly aligned one.
+// inMemory gives alignment and size of a struct whose members are encoded as they lie in memory, on a machine with the
+// byte order of the sample: numbers, booleans and enumerators without padding, of which the first is the most strictly
+// aligned one.
 func (s *Struct) inMemory() (align, size int, ok bool) {
 	f := s.front()
 	if f == nil || !f.whole || len(f.parts) < 2 || len(s.wire()) != len(s.allMembers()) {

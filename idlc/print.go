@@ -65,8 +65,8 @@ func (w *printer) use(importPath string) string {
 	return name
 }
 
-// The code of one file is bounded, in bytes: some of what is printed for a type is there again for each type that has it as a part. A
-// member, an enumerator or a constant seldom takes more than 2,000.
+// The code of one file is bounded, in bytes: some of what is printed for a type is there again for each type that has
+// it as a part. A member, an enumerator or a constant seldom takes more than 2,000.
 const (
 	minOutput     = 1 << 26 // any file may have as much
 	outputForPart = 1 << 12 // and this for each of its parts
@@ -112,7 +112,8 @@ func (p *plan) print() []OutFile {
 }
 
 func newPrinter(p *plan, g *goPackage) *printer {
-	w := &printer{plan: p, pkg: g, imports: map[string]string{}, foreign: map[string]bool{}, sizes: &sizer{known: map[sizeOf]int64{}}, types: newTypeBuilder()}
+	w := &printer{plan: p, pkg: g, imports: map[string]string{}, foreign: map[string]bool{},
+		sizes: &sizer{known: map[sizeOf]int64{}}, types: newTypeBuilder()}
 	w.use(cdrPath)
 	return w
 }
@@ -139,16 +140,16 @@ func (p *plan) printWhole(g *goPackage) ([]byte, bool) {
 	return w.finish()
 }
 
-// minParts is the number of declarations from which printing them at the same time is worth it, and declsInPart how many of them are taken
-// at a time: few enough that no processor is left alone at the end.
+// minParts is the number of declarations from which printing them at the same time is worth it, and declsInPart how
+// many of them are taken at a time: few enough that no processor is left alone at the end.
 const (
 	minParts    = 64
 	declsInPart = 32
 )
 
-// printParts prints the declarations of a large package on all processors, some at a time, and puts the code together. The bytes are
-// those of printWhole. It gives up, without a report, where what is printed for one declaration depends on those before it: on the names of other
-// packages, on an author's text, and where the code becomes too large.
+// printParts prints the declarations of a large package on all processors, some at a time, and puts the code together.
+// The bytes are those of printWhole. It gives up, without a report, where what is printed for one declaration depends
+// on those before it: on the names of other packages, on an author's text, and where the code becomes too large.
 func (p *plan) printParts(g *goPackage) ([]byte, bool) {
 	n := runtime.GOMAXPROCS(0)
 	if n < 2 || len(g.decls) < minParts || len(g.decls) != len(p.unit.Decls) || g.verbatim() != nil {
@@ -218,14 +219,16 @@ func (w *printer) finish() ([]byte, bool) {
 		content, err := format.Source([]byte(src))
 		if err != nil {
 			_, err = goparser.ParseFile(gotoken.NewFileSet(), "", src, 0)
-			w.plan.report.errorf(v.common().Pos, "check its text for Go", "the Go code with the @verbatim text of %s does not parse: %v", v.common().Name, err)
+			w.plan.report.errorf(v.common().Pos, "check its text for Go",
+				"the Go code with the @verbatim text of %s does not parse: %v", v.common().Name, err)
 			return nil, false
 		}
 		return content, true
 	}
 	content, ok := layout(src)
 	if !ok {
-		w.plan.report.errorf(Pos{Filename: w.plan.unit.File}, "report it with this file", "internal error: brackets or strings of the generated code are not closed")
+		w.plan.report.errorf(Pos{Filename: w.plan.unit.File}, "report it with this file",
+			"internal error: brackets or strings of the generated code are not closed")
 	}
 	return content, ok
 }
@@ -263,7 +266,8 @@ func (p *plan) leftOut(d Decl) {
 		switch {
 		case v.Language != "*" && !strings.EqualFold(v.Language, "go"):
 		case !v.forGo():
-			p.report.warnf(c.Pos, `give it a language, as in language="c++"`, "@verbatim of %s is for all languages and no Go: it is left out", c.Name)
+			p.report.warnf(c.Pos, `give it a language, as in language="c++"`,
+				"@verbatim of %s is for all languages and no Go: it is left out", c.Name)
 		case !v.printed():
 			p.report.warnf(c.Pos, "", "@verbatim of %s is left out: Go code has no place for %s", c.Name, v.Placement)
 		}
@@ -423,7 +427,8 @@ func (w *printer) nameTaken(name string) bool {
 }
 
 // reservedPackages are those of the standard library that generated code may come to use.
-var reservedPackages = map[string]bool{"binary": true, "fmt": true, "iter": true, "json": true, "maps": true, "math": true, "slices": true, "strconv": true}
+var reservedPackages = map[string]bool{"binary": true, "fmt": true, "iter": true, "json": true, "maps": true, "math": true,
+	"slices": true, "strconv": true}
 
 // goType is the Go form of a type.
 func (w *printer) goType(t Type) string {

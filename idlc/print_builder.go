@@ -193,7 +193,8 @@ func (w *printer) mutableBuilder(s *Struct) {
 		w.p()
 		if q, ok := resolve(f.Type).(*Sequence); ok && addsElements(q) {
 			begun := func() { w.p("b.has[", i, "] = true") }
-			w.beginElements(name, f, q, fmt.Sprintf("b.b.BeginMemberElements(%d, b.has[%[1]d], %s, %d, n, %d, false)", i, memberID(m), lengthCode(q), q.Bound), begun)
+			w.beginElements(name, f, q, fmt.Sprintf("b.b.BeginMemberElements(%d, b.has[%[1]d], %s, %d, n, %d, false)", i,
+				memberID(m), lengthCode(q), q.Bound), begun)
 			w.addElement(name, f, q, i, "b.b.EndMemberElement()", begun)
 		}
 	}
@@ -345,8 +346,8 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 	w.p()
 }
 
-// addsElements tells whether a builder takes a sequence element by element, too: one whose elements have a size of their own, and which
-// would have to be made in memory otherwise.
+// addsElements tells whether a builder takes a sequence element by element, too: one whose elements have a size of
+// their own, and which would have to be made in memory otherwise.
 func addsElements(q *Sequence) bool {
 	_, numbers := bulk(q.Elem)
 	return !numbers && !isPrimitive(q.Elem)

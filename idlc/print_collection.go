@@ -163,14 +163,16 @@ func (w *printer) elementReader(name, what, path string, t Type, of Element) (e 
 	return e
 }
 
-// elementReader is how the elements of a collection are read: as values of a type, after find has put their offset into a variable.
+// elementReader is how the elements of a collection are read: as values of a type, after find has put their offset into
+// a variable.
 type elementReader struct {
 	result string
 	find   func(at string)
 }
 
 func (w *printer) elementsView(name string, e elementReader, walks bool) {
-	w.p("// At reads element i", map[bool]string{true: "; it walks over those before", false: ""}[walks], ". An element that is not there reads as the default of its type.")
+	w.p("// At reads element i", map[bool]string{true: "; it walks over those before", false: ""}[walks],
+		". An element that is not there reads as the default of its type.")
 	w.p("func (vs ", name, ") At(i int) ", e.result, " {")
 	w.p("d := &cdr.Decoder{}")
 	w.p("at := cdr.Missing")

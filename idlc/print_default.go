@@ -195,7 +195,8 @@ func tryVar(name string, depth int) string {
 	return "try" + itoa(depth)
 }
 
-// trim gives a bounded type without its bound, and the statement that cuts what was read, "" if reading does; nil for other types.
+// trim gives a bounded type without its bound, and the statement that cuts what was read, "" if reading does; nil for
+// other types.
 func (w *printer) trim(t Type, x string) (free Type, cut string) {
 	switch t := resolve(t).(type) {
 	case *String:

@@ -48,8 +48,8 @@ func (r *frontReader) number(goType string, i int) string {
 
 func farName(goType string) string { return "far" + strings.ToUpper(goType[:1]) + goType[1:] }
 
-// frontAccessor prints the method that reads member i of a front: a comparison with nil, and a load. The compiler inlines it only as long as
-// reading what lies otherwise is one short call, of what it does not inline.
+// frontAccessor prints the method that reads member i of a front: a comparison with nil, and a load. The compiler
+// inlines it only as long as reading what lies otherwise is one short call, of what it does not inline.
 func (w *printer) frontAccessor(r *frontReader, f field, i int) {
 	result, near, far := w.readFront(r, f, i)
 	if far == "" {
@@ -88,14 +88,15 @@ func (w *printer) farReaders(r *frontReader) {
 	for _, goType := range []string{"uint64", "float32", "float64"} {
 		if r.far[goType] {
 			w.p(noInline)
-			w.p("func (v ", r.name, ") ", farName(goType), "(i int) ", goType, " { return v.f.", strings.ToUpper(goType[:1])+goType[1:], "(", r.info, ", i) }")
+			w.p("func (v ", r.name, ") ", farName(goType), "(i int) ", goType, " { return v.f.",
+				strings.ToUpper(goType[:1])+goType[1:], "(", r.info, ", i) }")
 			w.p()
 		}
 	}
 }
 
-// readFront gives the Go type of what a view reads of member i in its front, the code, whose last line is an expression, and the expression for
-// a number that lies otherwise; "" for other members.
+// readFront gives the Go type of what a view reads of member i in its front, the code, whose last line is an
+// expression, and the expression for a number that lies otherwise; "" for other members.
 func (w *printer) readFront(r *frontReader, f field, i int) (result string, near []string, far string) {
 	result = w.goType(f.Type)
 	at := r.at[i]
@@ -136,7 +137,8 @@ func (w *printer) readFront(r *frontReader, f field, i int) (result string, near
 	case *Bitmask:
 		return result, []string{w.ref(t) + "(" + load(t.Width) + ")" + bitsOf(t)}, w.ref(t) + "(" + bits() + ")" + bitsOf(t)
 	case *Struct:
-		return w.refName(t, w.plan.goName(t)+"View"), []string{w.refName(t, w.plan.goName(t)+"ViewOf") + "((*[" + itoa(t.front().size) + "]byte)(" + from + "))"}, ""
+		return w.refName(t, w.plan.goName(t)+"View"), []string{w.refName(t, w.plan.goName(t)+"ViewOf") + "((*[" +
+			itoa(t.front().size) + "]byte)(" + from + "))"}, ""
 	case *Array:
 		if p, ok := resolve(t.Elem).(Primitive); ok && (primitives[p].goType == "byte" || p == Uint8) {
 			end := itoa(at + t.count())

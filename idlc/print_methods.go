@@ -174,7 +174,8 @@ func (w *printer) equalMember(m *Member, a, b string) string {
 	case *Struct, *Union:
 		return "cdr.EqualPtrFunc(" + a + ", " + b + ", (*" + t + ").Equal)"
 	}
-	return "cdr.EqualPtrFunc(" + a + ", " + b + ", func(a, b *" + t + ") bool { return " + w.equal(m.Type, "(*a)", "(*b)", len(arrayDims(m.Type))) + " })"
+	return "cdr.EqualPtrFunc(" + a + ", " + b + ", func(a, b *" + t + ") bool { return " + w.equal(m.Type, "(*a)", "(*b)",
+		len(arrayDims(m.Type))) + " })"
 }
 
 func arrayDims(t Type) []int {

@@ -117,7 +117,8 @@ func (w *printer) typeInfo(t Type) {
 	a1, n1, ok1 := fixedLayout(t, false)
 	a2, n2, ok2 := fixedLayout(t, true)
 	if ok1 && ok2 {
-		layout := fmt.Sprintf("cdr.Layout{Align: [2]int{%d, %d}, Size: [2]int{%d, %d}, Stride: [2]int{%d, %d}}", a1, a2, n1, n2, alignUp(n1, a1), alignUp(n2, a2))
+		layout := fmt.Sprintf("cdr.Layout{Align: [2]int{%d, %d}, Size: [2]int{%d, %d}, Stride: [2]int{%d, %d}}", a1, a2, n1, n2,
+			alignUp(n1, a1), alignUp(n2, a2))
 		if isImage(t) {
 			w.p("Layout: cdr.ImageOf[", name, "](", layout, "),")
 		} else {

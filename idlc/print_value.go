@@ -244,7 +244,8 @@ func kept(n string, most int) string {
 	return "min(" + n + ", " + itoa(most) + ")"
 }
 
-// skipRest prints how those of n elements are passed over that are cut off: whether they are values of their type does not matter.
+// skipRest prints how those of n elements are passed over that are cut off: whether they are values of their type does
+// not matter.
 func (w *printer) skipRest(s *Sequence, name string, depth int) {
 	if s.kept > 0 {
 		w.skipElements(s.Elem, name, "n - "+kept("n", s.kept), depth)
@@ -306,7 +307,8 @@ func (w *printer) transcode(t Type, name string, depth int) {
 		}
 		w.p(f, "(d, e, ", quote(name), ", ", r.Bound, ")")
 	case *Enum:
-		w.p("e.Enum(", quote(name), ", d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")), ", r.Width, ", true)")
+		w.p("e.Enum(", quote(name), ", d.Enum(", quote(name), ", ", r.Width, ", int32(",
+			w.refName(r, w.plan.enumeratorName(r.Default)), ")), ", r.Width, ", true)")
 	case *Bitmask:
 		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), ")", bitsOf(r), ")")
 	case *Bitset: // bits that are no field's are no part of the value

@@ -188,8 +188,9 @@ func atLeast(f *front, from int) string {
 	return ">= " + itoa(from+f.size)
 }
 
-// straight tells whether the members of a struct are found without a decoder where they lie as nearly always (cdr.Straight): behind the front there are
-// only numbers, strings, and arrays and sequences of numbers, all of which any value fits.
+// straight tells whether the members of a struct are found without a decoder where they lie as nearly always
+// (cdr.Straight): behind the front there are only numbers, strings, and arrays and sequences of numbers, all of which
+// any value fits.
 func straight(s *Struct) bool {
 	members := s.wire()
 	if s.Extensibility == cdr.Mutable || len(members) == 0 {
@@ -358,7 +359,8 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 		w.p("d.End(", scope, ")")
 	case *Map:
 		scope := markVar(name, depth)
-		w.p("n, ", scope, " := d.BeginMap(", quote(name), ", ", r.Bound, ", ", minSize(r.Key)+minSize(r.Elem), ", ", isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
+		w.p("n, ", scope, " := d.BeginMap(", quote(name), ", ", r.Bound, ", ", minSize(r.Key)+minSize(r.Elem), ", ",
+			isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
 		w.pairs(r, passing, name, "n", depth)
 		w.scanElement(r.OfKeys, r.Key, depth+1)
 		w.scanElement(r.Of, r.Elem, depth+2)
@@ -398,7 +400,8 @@ func (w *printer) scanElements(of Element, elem Type, name, n string, depth int)
 	case *Enum, *Bitmask, *Bitset:
 		size, _ := scalarSize(e)
 		a := min(size, 4) // of eight bytes in XCDR2
-		w.p("d.SkipElements(", quote(name), ", ", n, ", &cdr.Layout{Align: [2]int{", size, ", ", a, "}, Size: [2]int{", size, ", ", size, "}, Stride: [2]int{", size, ", ", size, "}})")
+		w.p("d.SkipElements(", quote(name), ", ", n, ", &cdr.Layout{Align: [2]int{", size, ", ", a, "}, Size: [2]int{", size,
+			", ", size, "}, Stride: [2]int{", size, ", ", size, "}})")
 		return
 	case *Struct:
 		if l := w.layoutOf(e); l != "nil" {
@@ -426,7 +429,8 @@ func (w *printer) layoutOf(t Type) string {
 	case ok:
 		return "nil"
 	}
-	return fmt.Sprintf("&cdr.Layout{Align: [2]int{%d, %d}, Size: [2]int{%d, %d}, Stride: [2]int{%d, %d}}", a1, a2, n1, n2, alignUp(n1, a1), alignUp(n2, a2))
+	return fmt.Sprintf("&cdr.Layout{Align: [2]int{%d, %d}, Size: [2]int{%d, %d}, Stride: [2]int{%d, %d}}", a1, a2, n1, n2,
+		alignUp(n1, a1), alignUp(n2, a2))
 }
 
 // accessor prints the method that reads a member.

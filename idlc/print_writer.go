@@ -7,8 +7,9 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// A writer is a builder for all encodings, which descends: what a member consists of is written by a writer of the member's type. It
-// takes the members in the order of their declaration, so that one place, the stream, knows all about the sample: see cdr.Writer.
+// A writer is a builder for all encodings, which descends: what a member consists of is written by a writer of the
+// member's type. It takes the members in the order of their declaration, so that one place, the stream, knows all about
+// the sample: see cdr.Writer.
 
 // writerRun is what a writer takes numbers that follow each other as: see cdr.Run.
 type writerRun struct {
@@ -16,8 +17,8 @@ type writerRun struct {
 	align, size int
 }
 
-// writerRuns divides the members into runs; the others are not in it. It gives the run that each member begins, and for all members of runs
-// their offsets.
+// writerRuns divides the members into runs; the others are not in it. It gives the run that each member begins, and for
+// all members of runs their offsets.
 func (w *printer) writerRuns(s *Struct) (runs map[int]writerRun, offsets map[int]int) {
 	runs, offsets = map[int]writerRun{}, map[int]int{}
 	members := s.wire()
@@ -29,7 +30,8 @@ func (w *printer) writerRuns(s *Struct) (runs map[int]writerRun, offsets map[int
 		fs, align, size := w.run(s, members[i:], known)
 		for k, f := range fs {
 			n, _ := scalarSize(f.Type)
-			if b, ok := resolve(f.Type).(*Bitmask); f.offset+n > cdr.MaxRun || ok && b.BitBound != 8*b.Width { // flags are checked as they are encoded
+			// flags are checked as they are encoded
+			if b, ok := resolve(f.Type).(*Bitmask); f.offset+n > cdr.MaxRun || ok && b.BitBound != 8*b.Width {
 				fs, size = fs[:k], 0
 				break
 			}
@@ -106,7 +108,8 @@ func (w *printer) shape(name string, x cdr.Extensibility, members []*Member, run
 	w.p()
 }
 
-// writerNumber tells whether a member of a type with extensibility x is a number that a writer stores in place, behind what stands before it.
+// writerNumber tells whether a member of a type with extensibility x is a number that a writer stores in place, behind
+// what stands before it.
 func writerNumber(m *Member, x cdr.Extensibility) bool {
 	if x != cdr.Mutable && !m.Optional {
 		return false
@@ -195,8 +198,8 @@ func (w *printer) writer(s *Struct) {
 	w.elementWriters()
 }
 
-// writerNumber prints what sets member i, a number, in the bytes that a method of Leaf gives. One that a run begins with makes room for it,
-// unless that was done when the writer was made.
+// writerNumber prints what sets member i, a number, in the bytes that a method of Leaf gives. One that a run begins
+// with makes room for it, unless that was done when the writer was made.
 func (w *printer) writerNumber(name string, f field, i, offset int, bytes string, leaf bool) {
 	w.p("// Set", f.goName, " sets ", f.Member.Name, ".")
 	w.p("func ", setting{leaf: leaf}.receiver(), name, "Writer) Set", f.goName, "(v ", w.goType(f.Type), ") {")
@@ -414,7 +417,8 @@ func (w *printer) writerElement(c writerElement) {
 		})
 	case *Map:
 		next(result, "n int", ", of n pairs", func(place string) string {
-			return result + "{cdr.NestMap(&w.w, " + place + ", n, " + itoa(t.Bound) + ", " + boolText(isPrimitive(t.Key) && isPrimitive(t.Elem)) + ")}"
+			return result + "{cdr.NestMap(&w.w, " + place + ", n, " + itoa(t.Bound) + ", " + boolText(isPrimitive(t.Key) &&
+				isPrimitive(t.Elem)) + ")}"
 		})
 	default:
 		return

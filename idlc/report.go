@@ -98,7 +98,8 @@ func (r *Report) errorf(pos Pos, hint, format string, args ...any) {
 		r.errors++
 		r.add(pos, Error, hint, format, args)
 	case r.dropped == nil:
-		r.dropped = &Diagnostic{Pos: r.presumedPos(pos), Severity: Error, What: fmt.Sprintf("too many errors: those above %d are not shown", maxErrors), at: pos}
+		r.dropped = &Diagnostic{Pos: r.presumedPos(pos), Severity: Error,
+			What: fmt.Sprintf("too many errors: those above %d are not shown", maxErrors), at: pos}
 	}
 }
 

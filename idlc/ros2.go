@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// This file reads the interface files of ROS 2 (.msg, .srv, .action) in place of IDL. It gives the tokens of the IDL that rosidl would
-// make of them, each at the place in the file that it stands for, so that everything behind the preprocessor works on them as on IDL
-// and reports line and column of the file. ros2_line.go reads a line.
+// This file reads the interface files of ROS 2 (.msg, .srv, .action) in place of IDL. It gives the tokens of the IDL
+// that rosidl would make of them, each at the place in the file that it stands for, so that everything behind the
+// preprocessor works on them as on IDL and reports line and column of the file. ros2_line.go reads a line.
 //
-// geometry_msgs/msg/Point.msg becomes @final struct geometry_msgs::msg::dds_::Point_, which is the name of the type in DDS. A service X
-// becomes X_Request_ and X_Response_ in module srv; an action X becomes X_Goal_, X_Result_ and X_Feedback_ and the five types that
-// its services and its topic carry. The headers that some ROS 2 middlewares put before requests and replies are not part of the types.
+// geometry_msgs/msg/Point.msg becomes @final struct geometry_msgs::msg::dds_::Point_, which is the name of the type in
+// DDS. A service X becomes X_Request_ and X_Response_ in module srv; an action X becomes X_Goal_, X_Result_ and
+// X_Feedback_ and the five types that its services and its topic carry. The headers that some ROS 2 middlewares put
+// before requests and replies are not part of the types.
 //
 // DDS knows no constants. Constant Y of Point.msg is Point__Y in IDL, as in the C of rosidl, and PointY in Go.
 
@@ -221,6 +222,7 @@ func (f *ros2File) reference(pkg, typ string, pos Pos) string {
 		return scoped
 	}
 	f.ros2Read[key] = true // reported once
-	f.report.errorf(pos, "name the directory of its package with -I, as in -I /opt/ros/DISTRO/share", "cannot find %s", path.Join(pkg, "msg", typ+".msg"))
+	f.report.errorf(pos, "name the directory of its package with -I, as in -I /opt/ros/DISTRO/share", "cannot find %s",
+		path.Join(pkg, "msg", typ+".msg"))
 	return scoped
 }

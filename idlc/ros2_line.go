@@ -31,7 +31,8 @@ var (
 	rosUpper    = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`).MatchString
 	rosCamel    = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString
 	rosType     = regexp.MustCompile(`^([a-zA-Z][\w/]*)(?:<=(\d+))?(?:\[(<=)?(\d*)\])?$`).FindStringSubmatch
-	rosIntegers = map[string]int{"byte": -8, "char": -8, "int8": 8, "uint8": -8, "int16": 16, "uint16": -16, "int32": 32, "uint32": -32, "int64": 64, "uint64": -64}
+	rosIntegers = map[string]int{"byte": -8, "char": -8, "int8": 8, "uint8": -8, "int16": 16, "uint16": -16, "int32": 32,
+		"uint32": -32, "int64": 64, "uint64": -64}
 )
 
 // rosLine is a line cut up.
@@ -187,7 +188,8 @@ func (f *ros2File) constant(l rosLine, doc []string) {
 	}
 	f.values[l.name.text] = l.name.pos
 	start := len(f.toks)
-	f.toks = f.idl(f.toks, l.name.pos, "module _"+f.pkg+" { module "+f.kind+" { module dds_ { const "+idl+" "+f.typ+ros2Sections[f.kind][f.section]+"__"+l.name.text+" =")
+	f.toks = f.idl(f.toks, l.name.pos, "module _"+f.pkg+" { module "+f.kind+" { module dds_ { const "+idl+" "+
+		f.typ+ros2Sections[f.kind][f.section]+"__"+l.name.text+" =")
 	f.toks = f.idl(f.toks, l.value.pos, literal)
 	f.toks = f.idl(f.toks, l.name.pos, "; }; }; };")
 	if len(doc) > 0 {
@@ -309,8 +311,8 @@ func (f *ros2File) literal(w rosWord, typ string) (string, bool) {
 	return quoteIDL(text, typ == "wstring"), true
 }
 
-// unquoteRos takes the quotes of a string away, if it has any, and reads its escapes. rosidl passes a string on to IDL, where these are
-// read: \n, \t and so on, \x41, \101, \u00e4. A backslash before anything else is one.
+// unquoteRos takes the quotes of a string away, if it has any, and reads its escapes. rosidl passes a string on to IDL,
+// where these are read: \n, \t and so on, \x41, \101, \u00e4. A backslash before anything else is one.
 func unquoteRos(s string) (string, bool) {
 	quote := byte(0)
 	if s != "" && (s[0] == '"' || s[0] == '\'') {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// straightView makes a view of a sample as its constructor does, in one that was of another sample before, and by the walk of the decoder alone.
+// straightView makes a view of a sample as its constructor does, in one that was of another sample before, and by the
+// walk of the decoder alone.
 type straightView func(sample []byte) (made, opened, walked any, errMade, errOpened, errWalked error)
 
 func straightViewOf[V any, PV interface {
@@ -37,8 +38,8 @@ func straightViewOf[V any, PV interface {
 	}
 }
 
-// TestStraight: what is found without a decoder is what the decoder finds, and nothing else is accepted: samples of all lengths, in all encodings, with
-// each byte changed, have the same view, or the same error.
+// TestStraight: what is found without a decoder is what the decoder finds, and nothing else is accepted: samples of all
+// lengths, in all encodings, with each byte changed, have the same view, or the same error.
 func TestStraight(t *testing.T) {
 	for _, c := range []struct {
 		m    cdr.Message

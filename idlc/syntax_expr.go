@@ -7,9 +7,9 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// expr is a constant expression: an operand, an operator with Right, or one with Left and Right. It parses itself, which participle
-// allows for: six levels of struct tags, one for each precedence, took most of the time of the parser, and a
-// shift to the left in the bound of a template could not be told from what closes the template.
+// expr is a constant expression: an operand, an operator with Right, or one with Left and Right. It parses itself,
+// which participle allows for: six levels of struct tags, one for each precedence, took most of the time of the parser,
+// and a shift to the left in the bound of a template could not be told from what closes the template.
 type expr struct {
 	Pos   Pos
 	Op    string

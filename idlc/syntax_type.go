@@ -5,8 +5,8 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// Types and annotations parse themselves, as expressions do: nearly every declaration has some, and trying a dozen alternatives for
-// each took participle four fifths of the time of the whole front end.
+// Types and annotations parse themselves, as expressions do: nearly every declaration has some, and trying a dozen
+// alternatives for each took participle four fifths of the time of the whole front end.
 
 // typeSpec is a type where it is used. One of Sequence to Name is set.
 type typeSpec struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// Types gives the types that the unit declares, in their order: those of the file itself, and with included those of the files that it
-// includes as well. What the data model of XTypes does not have is an error that names it.
+// Types gives the types that the unit declares, in their order: those of the file itself, and with included those of
+// the files that it includes as well. What the data model of XTypes does not have is an error that names it.
 func (u *Unit) Types(included bool) ([]*xtypes.Type, error) {
 	b := newTypeBuilder()
 	var list []*xtypes.Type
@@ -81,7 +81,8 @@ func (b *typeBuilder) typ(t Type) (*xtypes.Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		return xtypes.Build(xtypes.TypeDescriptor{Kind: xtypes.TKMap, MapKey: key, MapKeyFlags: elemFlags(t.OfKeys), Elem: elem, ElemFlags: elemFlags(t.Of), Bound: uint32(t.Bound)})
+		return xtypes.Build(xtypes.TypeDescriptor{Kind: xtypes.TKMap, MapKey: key, MapKeyFlags: elemFlags(t.OfKeys), Elem: elem,
+			ElemFlags: elemFlags(t.Of), Bound: uint32(t.Bound)})
 	case Decl:
 		return b.decl(t)
 	}
@@ -114,7 +115,8 @@ func (b *typeBuilder) decl(d Decl) (*xtypes.Type, error) {
 		x.Kind, x.Extensibility, x.Nested, x.BitBound = xtypes.TKEnum, d.Extensibility, d.Nested, uint16(d.BitBound)
 		x.IgnoreLiteralNames = d.IgnoreLiteralNames
 		for _, l := range d.Enumerators {
-			x.Literals = append(x.Literals, xtypes.Literal{Name: l.Name, Value: l.Value, Doc: l.Doc, Default: l == d.Default && applied(l.Applied, "default_literal")})
+			x.Literals = append(x.Literals, xtypes.Literal{Name: l.Name, Value: l.Value, Doc: l.Doc, Default: l == d.Default &&
+				applied(l.Applied, "default_literal")})
 		}
 	case *Bitmask:
 		x.Kind, x.Extensibility, x.Nested, x.BitBound = xtypes.TKBitmask, d.Extensibility, d.Nested, uint16(d.BitBound)
@@ -201,7 +203,8 @@ func (b *typeBuilder) member(m *Member) (xtypes.Member, error) {
 	}
 	c := m.constraints()
 	y := xtypes.Member{Name: m.Name, ID: m.ID, Type: t, Key: m.Key, Optional: m.Optional, MustUnderstand: m.MustUnderstand, External: m.External,
-		TryConstruct: xtypes.TryConstruct(m.TryConstruct), Unit: c.Unit, Default: scalarOf(c.Default), Min: scalarOf(c.Min), Max: scalarOf(c.Max), Doc: m.Doc}
+		TryConstruct: xtypes.TryConstruct(m.TryConstruct), Unit: c.Unit, Default: scalarOf(c.Default), Min: scalarOf(c.Min),
+		Max: scalarOf(c.Max), Doc: m.Doc}
 	if m.HashID != nil {
 		y.HasHashID, y.HashID = true, *m.HashID
 	}
@@ -235,7 +238,8 @@ func (b *typeBuilder) bitset(s *Bitset, x *xtypes.TypeDescriptor) (err error) {
 		}
 	}
 	for _, f := range s.Fields {
-		x.Bitfields = append(x.Bitfields, xtypes.Bitfield{Name: f.Name, Position: uint16(f.Position), Bits: uint8(f.Bits), Holder: primitiveKinds[f.Type], Unit: f.Unit, Doc: f.Doc})
+		x.Bitfields = append(x.Bitfields, xtypes.Bitfield{Name: f.Name, Position: uint16(f.Position), Bits: uint8(f.Bits),
+			Holder: primitiveKinds[f.Type], Unit: f.Unit, Doc: f.Doc})
 	}
 	return nil
 }

@@ -289,8 +289,8 @@ func TestBuilderErrors(t *testing.T) {
 	}
 }
 
-// TestMembersOfMutableTypesAreBuiltOnce sets each member twice, as a whole or element by element: two headers with one id would be two values of
-// a member, of which readers may take either.
+// TestMembersOfMutableTypesAreBuiltOnce sets each member twice, as a whole or element by element: two headers with one
+// id would be two values of a member, of which readers may take either.
 func TestMembersOfMutableTypesAreBuiltOnce(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(27, 28))
 	refused := 0

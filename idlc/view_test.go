@@ -16,7 +16,8 @@ import (
 // viewed sums up what it reads through the view of a sample.
 type viewed func(sample []byte) (sum float64, err error)
 
-// TestViewsDoNotAllocate: views of flat, nested, appended and mutable types and of elements, in all encodings, made of each sample and read.
+// TestViewsDoNotAllocate: views of flat, nested, appended and mutable types and of elements, in all encodings, made of
+// each sample and read.
 func TestViewsDoNotAllocate(t *testing.T) {
 	lists := tt.NewCollections()
 	lists.Points, lists.Ragged = []tt.Point{{X: 1}, {Y: 2, Quality: 3}, {X: 4}}, []tt.Ragged{{A: 5, B: 6}, {B: 7}}

@@ -15,8 +15,8 @@ import (
 	"github.com/omg-dds-go/dds/internal/viewtest"
 )
 
-// TestWriters writes random values of all types in place, in all encodings, each member as a whole or in parts: the bytes are those of
-// MarshalTo.
+// TestWriters writes random values of all types in place, in all encodings, each member as a whole or in parts: the
+// bytes are those of MarshalTo.
 func TestWriters(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(21, 22))
 	for range 40 {
@@ -203,8 +203,8 @@ func TestWriterErrors(t *testing.T) {
 	}
 }
 
-// TestWritersTogether calls the methods of writers of a sample in any order, of copies and of writers that have ended, too. Whatever it
-// is, nothing panics, and what Finish gives can be decoded.
+// TestWritersTogether calls the methods of writers of a sample in any order, of copies and of writers that have ended,
+// too. Whatever it is, nothing panics, and what Finish gives can be decoded.
 func TestWritersTogether(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(25, 26))
 	complete := 0
@@ -267,7 +267,8 @@ func TestWritersTogether(t *testing.T) {
 	}
 }
 
-// TestWriterOfBefore goes on with a writer as it was before it was through with a list: the bytes are those of the writer, or there is an error.
+// TestWriterOfBefore goes on with a writer as it was before it was through with a list: the bytes are those of the
+// writer, or there is an error.
 func TestWriterOfBefore(t *testing.T) {
 	var want []byte
 	for _, before := range []bool{false, true} {
@@ -373,7 +374,8 @@ func TestRoomForTooMuch(t *testing.T) {
 	}
 }
 
-// TestStackGrowsMeanwhile has the stack grow while a writer tells what is wrong, at any of its calls: the writer has to find the stream where it is then.
+// TestStackGrowsMeanwhile has the stack grow while a writer tells what is wrong, at any of its calls: the writer has to
+// find the stream where it is then.
 func TestStackGrowsMeanwhile(t *testing.T) {
 	for depth := range 300 {
 		told := make(chan error)
@@ -449,7 +451,8 @@ func TestWritersAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestNumbersOutOfTurn holds what a writer says of numbers that are set when they are not next. Setting them is inlined, so it is told by what follows.
+// TestNumbersOutOfTurn holds what a writer says of numbers that are set when they are not next. Setting them is
+// inlined, so it is told by what follows.
 func TestNumbersOutOfTurn(t *testing.T) {
 	for _, c := range []struct {
 		name  string

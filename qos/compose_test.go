@@ -65,8 +65,8 @@ func TestSeveralBasesWithFilters(t *testing.T) {
 	assert.Equal(t, "5 2s", depthAndDeadline(t, p, "L::B", "AirData"), "an own filter comes before inherited ones")
 }
 
-// Whoever is reached on several ways is put over the others as often, each time with all that it inherits: what a base inherits counts like what it says
-// itself. Where the elements stand does not matter.
+// Whoever is reached on several ways is put over the others as often, each time with all that it inherits: what a base
+// inherits counts like what it says itself. Where the elements stand does not matter.
 func TestSeveralWaysToABase(t *testing.T) {
 	p := mustLoad(t, inLibrary(composed+`
 		<qos_profile name="Deeper" base_name="Depth2"><datawriter_qos><history><depth>8</depth></history></datawriter_qos></qos_profile>

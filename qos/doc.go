@@ -1,6 +1,7 @@
-// Package qos holds the QoS policies of DDS 1.4 (clause 2.2.3) and the two of XTypes 1.3 as plain values:
-// their defaults, their consistency rules, request-offered (RxO) matching, and QoS profiles from files: DDS-XML 1.0 and the dialects
-// of RTI Connext, Fast DDS, OpenDDS and Cyclone DDS, and YAML with package qosyaml. docs/qos.md describes it all for users.
+// Package qos holds the QoS policies of DDS 1.4 (clause 2.2.3) and the two of XTypes 1.3 as plain values: their
+// defaults, their consistency rules, request-offered (RxO) matching, and QoS profiles from files: DDS-XML 1.0 and the
+// dialects of RTI Connext, Fast DDS, OpenDDS and Cyclone DDS, and YAML with package qosyaml. docs/qos.md describes it
+// all for users.
 //
 // Start from the default of the standard, change fields, validate once:
 //
@@ -47,6 +48,6 @@
 //
 // # What it does not do
 //
-// It gives no policy an effect, and changes none of a live entity: that is package dcps. It maps no settings of vendors that are not
-// policies (transports, discovery, protocol): they are warned of. It has no clock: Watch takes its ticks.
+// It gives no policy an effect, and changes none of a live entity: that is package dcps. It maps no settings of vendors
+// that are not policies (transports, discovery, protocol): they are warned of. It has no clock: Watch takes its ticks.
 package qos

@@ -45,7 +45,8 @@ func (x *expander) declared(root *node) {
 				}
 			}
 			if name == "" {
-				x.fail(e.At, c.Name, fmt.Sprintf("<%s> names no variable", e.Spelled()), "write <element><name>NAME</name><value>...</value></element>")
+				x.fail(e.At, c.Name, fmt.Sprintf("<%s> names no variable", e.Spelled()),
+					"write <element><name>NAME</name><value>...</value></element>")
 				continue
 			}
 			if x.defaults == nil {
@@ -57,8 +58,8 @@ func (x *expander) declared(root *node) {
 	})
 }
 
-// node reports false if the text of the node has no value. Then the node is taken out: that was told, and what is wrong with the text
-// as it stands is no error of its own.
+// node reports false if the text of the node has no value. Then the node is taken out: that was told, and what is wrong
+// with the text as it stands is no error of its own.
 func (x *expander) node(n *node, path string) bool {
 	path = strings.TrimPrefix(path+"/"+n.Name, "/")
 	for i := range n.Attrs {

@@ -106,7 +106,8 @@ func (c *checker) consistency(s policySet) {
 	}
 	// A reader of a durable writer need not ask for old samples.
 	writes := s.lifespan != nil
-	if kind == ConsistencyTotalOrderDurable && writes && durabilityKinds.valid(uint8(s.durability.Kind)) && s.durability.Kind != DurabilityPersistent {
+	if kind == ConsistencyTotalOrderDurable && writes && durabilityKinds.valid(uint8(s.durability.Kind)) &&
+		s.durability.Kind != DurabilityPersistent {
 		c.add([]PolicyID{PolicyConsistency, PolicyDurability}, []string{"consistency/kind", "durability/kind"},
 			"CONSISTENCY %v needs DURABILITY PERSISTENT, not %v", kind, s.durability.Kind)
 	}

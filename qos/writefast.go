@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// fastSpelling holds the names of policies that differ from the standard's. What is neither there nor in fastPolicies Fast DDS reads from no file.
+// fastSpelling holds the names of policies that differ from the standard's. What is neither there nor in fastPolicies
+// Fast DDS reads from no file.
 var (
 	fastPolicies = []string{"deadline", "destination_order", "durability", "lifespan", "liveliness", "ownership", "partition",
 		"presentation", "reliability", "transport_priority"}

@@ -24,8 +24,8 @@ func readable(encoding string) bool {
 
 var declaration = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']`)
 
-// toUTF8 gives a document in UTF-8: one in ISO 8859-1 says so, one in UTF-16 starts with a byte order mark. Places in it are those of what
-// it gives.
+// toUTF8 gives a document in UTF-8: one in ISO 8859-1 says so, one in UTF-16 starts with a byte order mark. Places in
+// it are those of what it gives.
 func toUTF8(data []byte) []byte {
 	var order binary.ByteOrder
 	switch {

@@ -9,7 +9,8 @@ import (
 )
 
 // references are what a profile or an entity inherits from, in the order in which they are put over each other: its
-// base_name attribute, then the <element>s of <base_name>, as RTI writes several, then the snippets of later schemas, wherever they stand.
+// base_name attribute, then the <element>s of <base_name>, as RTI writes several, then the snippets of later schemas,
+// wherever they stand.
 func (l *loader) references(n *node, path string) []attribute {
 	var out, snippets []attribute
 	if a, ok := n.Attr("base_name"); ok {

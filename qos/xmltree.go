@@ -40,7 +40,8 @@ func readDocument(file string, r io.Reader, rep *report) ([]byte, bool) {
 		return nil, false
 	}
 	if len(data) > maxXMLBytes {
-		rep.fail(place{File: file, Line: 1, Col: 1}, "", fmt.Sprintf("the file is larger than %d bytes", maxXMLBytes), "split it; later files may refer to earlier ones")
+		rep.fail(place{File: file, Line: 1, Col: 1}, "", fmt.Sprintf("the file is larger than %d bytes", maxXMLBytes),
+			"split it; later files may refer to earlier ones")
 		return nil, false
 	}
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), true
@@ -107,7 +108,8 @@ func (p *treeParser) parse(rep *report) (root *node, complete bool) {
 			if bytes.HasPrefix(bytes.TrimSpace(token), []byte("DOCTYPE")) {
 				at := p.at(offset)
 				if bytes.IndexByte(token, '[') >= 0 {
-					rep.fail(at, "", "a document type with declarations of its own", "entities are not read; take the part in brackets out, ${NAME} inserts variables")
+					rep.fail(at, "", "a document type with declarations of its own",
+						"entities are not read; take the part in brackets out, ${NAME} inserts variables")
 					return root, false
 				}
 				rep.warn(at, "", "<!DOCTYPE> has no effect", "files are checked without a DTD")

@@ -39,7 +39,8 @@ func (r valueReader) elements(n *node, path string, attributes ...string) {
 	}
 }
 
-// literal is a word of the standard without the prefix that it has in RTI's and Fast DDS's programs, which is written in files too.
+// literal is a word of the standard without the prefix that it has in RTI's and Fast DDS's programs, which is written
+// in files too.
 func (r valueReader) literal(text string) string {
 	if r.dialect.loose() {
 		return strings.TrimPrefix(text, "DDS_")
@@ -257,7 +258,8 @@ var (
 	nanosecPart = durationPart{"nanosec", "DURATION_INFINITE_NSEC", "DURATION_ZERO_NSEC", 999_999_999}
 )
 
-// infinitePart is the number behind DURATION_INFINITE_SEC and DURATION_INFINITE_NSEC. The latter is infiniteNanosec at RTI and Fast DDS.
+// infinitePart is the number behind DURATION_INFINITE_SEC and DURATION_INFINITE_NSEC. The latter is infiniteNanosec at
+// RTI and Fast DDS.
 const (
 	infinitePart    = math.MaxInt32
 	infiniteNanosec = math.MaxUint32

@@ -14,9 +14,9 @@ import (
 // meanwhile. Only the one who was last to say so is woken; the other may sleep on.
 type Bell struct {
 	words *BellWords
-	// local: only goroutines of this process ring. Then a sleeper waits on a channel and leaves its processor to others at
-	// once, while one that sleeps in a system call keeps it until the monitor of the Go runtime notices, up to 10 ms later: with few
-	// processors that is how long nobody looks at the network.
+	// local: only goroutines of this process ring. Then a sleeper waits on a channel and leaves its processor to others
+	// at once, while one that sleeps in a system call keeps it until the monitor of the Go runtime notices, up to 10 ms
+	// later: with few processors that is how long nobody looks at the network.
 	local atomic.Bool
 	rung  [2]chan struct{} // of capacity 1: the sleeper was woken
 }
@@ -45,7 +45,8 @@ const (
 	futexWait = 0 // FUTEX_WAIT and FUTEX_WAKE, which x/sys does not name
 	futexWake = 1
 
-	// shortSleep is how long a sleep in a train is at most; see Sleep. It is longer than a millisecond, which is how often many programs do what they do.
+	// shortSleep is how long a sleep in a train is at most; see Sleep. It is longer than a millisecond, which is how
+	// often many programs do what they do.
 	shortSleep = 2 * time.Millisecond
 	// trainLength is how many short sleeps in a row make a train.
 	trainLength = 8
@@ -129,8 +130,8 @@ func (s *Sleeper) Name() { s.bell.words.Asleep.Store(s.who) }
 // Named: it is this one that is to be woken.
 func (s *Sleeper) Named() bool { return s.bell.words.Asleep.Load() == s.who }
 
-// Cancel says that somebody is awake and will look. The word is stored only if that changes it, since all who ring load it. If nobody was
-// named when it was loaded nobody is now: ringing only ever takes a name away.
+// Cancel says that somebody is awake and will look. The word is stored only if that changes it, since all who ring load
+// it. If nobody was named when it was loaded nobody is now: ringing only ever takes a name away.
 func (s *Sleeper) Cancel() {
 	if s.bell.words.Asleep.Load() != awake {
 		s.bell.words.Asleep.Store(awake)
@@ -140,10 +141,11 @@ func (s *Sleeper) Cancel() {
 // Sleep waits until this one is woken or, unless the bell is local, the limit has passed. It returns at once if that happened
 // since Prepare, and now and then for no reason. It reports whether it gave its processor (P) to others meanwhile.
 //
-// A thread that sleeps in a system call keeps its P, until the monitor of the Go runtime takes it away up to 10 ms later. It may have been the one that
-// waited for the network before it went on with the goroutine that sleeps here; then no link hears anything for as long. To give the P away is not
-// free: who wakes up then wakes the monitor before it goes on. So one that is woken every now and then keeps it, for shortSleep at most, and any other gives it away at once. That
-// costs less than what the monitor does about a P that is kept for longer.
+// A thread that sleeps in a system call keeps its P, until the monitor of the Go runtime takes it away up to 10 ms
+// later. It may have been the one that waited for the network before it went on with the goroutine that sleeps here;
+// then no link hears anything for as long. To give the P away is not free: who wakes up then wakes the monitor before
+// it goes on. So one that is woken every now and then keeps it, for shortSleep at most, and any other gives it away at
+// once. That costs less than what the monitor does about a P that is kept for longer.
 func (s *Sleeper) Sleep(limit time.Duration) (apart bool) {
 	if s.bell.local.Load() {
 		<-s.bell.rung[s.who-1]
@@ -166,8 +168,8 @@ func (s *Sleeper) Sleep(limit time.Duration) (apart bool) {
 	return sleepsApart
 }
 
-// Park waits until a goroutine of this process wakes this one, and gives up its processor at once. It returns at once if that happened before, and
-// now and then for no reason. Other processes must not have it named (Cancel).
+// Park waits until a goroutine of this process wakes this one, and gives up its processor at once. It returns at once
+// if that happened before, and now and then for no reason. Other processes must not have it named (Cancel).
 func (s *Sleeper) Park() { <-s.bell.rung[s.who-1] }
 
 // Wake wakes it, whoever else is said to sleep.

@@ -128,7 +128,8 @@ func TestBellWakesTheOneWhoIsNamed(t *testing.T) {
 	require.Less(t, time.Since(begin), time.Minute)
 }
 
-// However many ring, and however often, a sleep that was announced is ended by one wake-up, of the one who is named; who is awake is not woken.
+// However many ring, and however often, a sleep that was announced is ended by one wake-up, of the one who is named;
+// who is awake is not woken.
 func TestOneWakeUpForASleep(t *testing.T) {
 	words := new(BellWords)
 	b := NewBell(words)

@@ -13,8 +13,9 @@ import (
 
 // Canary is the number of a thread of this process that does nothing, and ends only when the process does.
 //
-// The kernel tells of the death of a process, and closes its sockets, when the last thread has given back the memory: 0.1 ms a megabyte. Of
-// a thread that is not the last it tells at once. Any of them but the main one would do, if it was known never to end before.
+// The kernel tells of the death of a process, and closes its sockets, when the last thread has given back the memory:
+// 0.1 ms a megabyte. Of a thread that is not the last it tells at once. Any of them but the main one would do, if it
+// was known never to end before.
 func Canary() uint32 { return canary() }
 
 var canary = sync.OnceValue(func() uint32 {
@@ -42,7 +43,8 @@ type ThreadWatch struct {
 	conn syscall.RawConn
 }
 
-// WatchThread watches a thread of a process. An error says that the kernel can not, before Linux 6.9, or that there is no such thread.
+// WatchThread watches a thread of a process. An error says that the kernel can not, before Linux 6.9, or that there is
+// no such thread.
 func WatchThread(process, thread uint32) (*ThreadWatch, error) {
 	const flags = unix.PIDFD_NONBLOCK | unix.O_EXCL // PIDFD_THREAD
 	fd, err := unix.PidfdOpen(int(thread), flags)

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One stores the same number in three cells, and another loads them in the other order: none is ahead of one before it, and what was stored before is there.
+// One stores the same number in three cells, and another loads them in the other order: none is ahead of one before it,
+// and what was stored before is there.
 func TestCellsAreStoredInTurn(t *testing.T) {
 	const rounds = 200_000
 	r := NewHeapRegion(Shape{Cells: 24})

@@ -49,8 +49,9 @@ type Link interface {
 	Drop(err error)
 }
 
-// Direct is a Link over which nothing has to be posted, and that rings a bell in memory of the peer: who does so with each message can do it without
-// the Link. It must be kept from the collector until Ring of the bell returns, since its memory stays mapped only as long.
+// Direct is a Link over which nothing has to be posted, and that rings a bell in memory of the peer: who does so with
+// each message can do it without the Link. It must be kept from the collector until Ring of the bell returns, since its
+// memory stays mapped only as long.
 type Direct interface{ Bell() *Bell }
 
 // MaxMessage bounds a control message.
@@ -63,13 +64,13 @@ type Events interface {
 	LinkUp(l Link)
 	// LinkDown: died tells that the kernel certified the death of the peer's process.
 	LinkDown(l Link, died bool, err error)
-	// Dying: the peer's process is about to end, whether its memory is given back yet or not; or it has ended, for all that is
-	// known: its host refuses connections. Its death is certain only when LinkDown says so, milliseconds later perhaps; over a network that may
-	// be never, until the link is dropped. Not every link knows. It comes behind LinkUp and before LinkDown, at any time
-	// between: what the peer has sent may come after it.
+	// Dying: the peer's process is about to end, whether its memory is given back yet or not; or it has ended, for all
+	// that is known: its host refuses connections. Its death is certain only when LinkDown says so, milliseconds later
+	// perhaps; over a network that may be never, until the link is dropped. Not every link knows. It comes behind
+	// LinkUp and before LinkDown, at any time between: what the peer has sent may come after it.
 	Dying(l Link)
-	// Resumed: the peer of which Dying told lives, and the link goes on where it was. It was not the process that refused connections, but something on
-	// the way to it, or in its place.
+	// Resumed: the peer of which Dying told lives, and the link goes on where it was. It was not the process that
+	// refused connections, but something on the way to it, or in its place.
 	Resumed(l Link)
 	Message(l Link, msg []byte) // msg is the receiver's to keep
 	Opened(l Link, key Key, r *Region, err error)

@@ -39,7 +39,8 @@ func TestNetYield(t *testing.T) {
 		require.NoError(t, <-got)
 		return came
 	}
-	// A thread that the machine stops in the midst of its system call has its processor taken away, and comes later; without yielding nearly all do.
+	// A thread that the machine stops in the midst of its system call has its processor taken away, and comes later;
+	// without yielding nearly all do.
 	came := 0
 	for range 10 {
 		if look() {

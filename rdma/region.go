@@ -87,9 +87,9 @@ func (r *Region) Shape() Shape { return r.shape }
 // Cell is cell i.
 func (r *Region) Cell(i int) *atomic.Uint64 { return &r.cells[i] }
 
-// StoreInTurn stores three cells, one after the other: who sees one of them sees those before it, and what was stored before the call. Unlike with Cell and Store
-// what is loaded after the call may be older: where that matters an atomic store or swap has to come between. Three of those cost more
-// than all else that a message does on its way into a ring.
+// StoreInTurn stores three cells, one after the other: who sees one of them sees those before it, and what was stored
+// before the call. Unlike with Cell and Store what is loaded after the call may be older: where that matters an atomic
+// store or swap has to come between. Three of those cost more than all else that a message does on its way into a ring.
 func (r *Region) StoreInTurn(first int, a, b, c uint64) {
 	storeInTurn((*[3]atomic.Uint64)(r.cells[first:first+3]), a, b, c)
 }

@@ -20,12 +20,14 @@ func entersyscallblock()
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()
 
-// sleepApart is futex with futexWait, but the goroutine gives its processor (P) away before it sleeps, not when the monitor of the Go runtime finds
-// that it sleeps. The runtime then sees to it that some thread waits for the network, as it does when a goroutine waits for anything else.
+// sleepApart is futex with futexWait, but the goroutine gives its processor (P) away before it sleeps, not when the
+// monitor of the Go runtime finds that it sleeps. The runtime then sees to it that some thread waits for the network,
+// as it does when a goroutine waits for anything else.
 //
-// Between the two calls nothing may grow the stack or need a P, and both have to be made from the same frame: hence no inlining, no stack check, no instrumentation, and a system
-// call that is raw. The words that the kernel reads do not move meanwhile: word is in mapped memory or on the heap, and the runtime leaves the stack
-// of a goroutine in a system call where it is.
+// Between the two calls nothing may grow the stack or need a P, and both have to be made from the same frame: hence no
+// inlining, no stack check, no instrumentation, and a system call that is raw. The words that the kernel reads do not
+// move meanwhile: word is in mapped memory or on the heap, and the runtime leaves the stack of a goroutine in a system
+// call where it is.
 //
 //go:noinline
 //go:nosplit

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The versions of Go for which sleep.go was checked end with the one that builds this. With a later one nothing is wrong, only slower: so it fails where
-// a change is checked (.ci/run), and says so elsewhere.
+// The versions of Go for which sleep.go was checked end with the one that builds this. With a later one nothing is
+// wrong, only slower: so it fails where a change is checked (.ci/run), and says so elsewhere.
 func TestSleepKnowsThisGo(t *testing.T) {
 	if sleepsApart {
 		return
@@ -29,8 +29,9 @@ func TestSleepKnowsThisGo(t *testing.T) {
 	say("%s: look whether runtime.entersyscallblock and runtime.exitsyscall are what they were in Go 1.26, and whether the tests pass with them, then name the version in sleep.go and sleep_plain.go (or this is a build with the tag ddsplainsleep)", runtime.Version())
 }
 
-// Who sleeps on a bell leaves its processor to others at once. If it kept it, another goroutine would begin when the monitor of the Go runtime has looked twice, which is
-// 20 µs apart at least, and 70 with the slack that timers of a thread mostly have. The shortest times of many are looked at, which hardly any load of the machine lengthens; if one
+// Who sleeps on a bell leaves its processor to others at once. If it kept it, another goroutine would begin when the
+// monitor of the Go runtime has looked twice, which is 20 µs apart at least, and 70 with the slack that timers of a
+// thread mostly have. The shortest times of many are looked at, which hardly any load of the machine lengthens; if one
 // does, it is looked again.
 func TestSleepLeavesItsProcessorToOthers(t *testing.T) {
 	const quick = 20 * time.Microsecond
@@ -66,7 +67,8 @@ func shortSleeps() time.Duration {
 	return waits[len(waits)/10]
 }
 
-// One that is woken every now and then keeps its processor, until a sleep is longer. A thread that is not let run for long has slept for long: its train begins anew.
+// One that is woken every now and then keeps its processor, until a sleep is longer. A thread that is not let run for
+// long has slept for long: its train begins anew.
 func TestSleepInATrain(t *testing.T) {
 	s := NewBell(new(BellWords)).Poller()
 	briefly := func() bool {
@@ -96,7 +98,8 @@ func clock() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// What stops or looks at all goroutines finds those that sleep apart in order: the collector, which shrinks stacks, dumps of stacks, profiles, the tracer.
+// What stops or looks at all goroutines finds those that sleep apart in order: the collector, which shrinks stacks,
+// dumps of stacks, profiles, the tracer.
 func TestSleepIsSeenByTheRuntime(t *testing.T) {
 	require.NoError(t, pprof.StartCPUProfile(io.Discard))
 	defer pprof.StopCPUProfile()

@@ -47,8 +47,8 @@ func (s *Socket) Receive(b []byte) (int, error) {
 	return n, err
 }
 
-// Await calls look whenever there may be something to receive, until it returns true. It may be called by one goroutine at a time, others may
-// Receive meanwhile. Its errors are those of the connection, os.ErrDeadlineExceeded among them.
+// Await calls look whenever there may be something to receive, until it returns true. It may be called by one goroutine
+// at a time, others may Receive meanwhile. Its errors are those of the connection, os.ErrDeadlineExceeded among them.
 func (s *Socket) Await(look func() bool) error {
 	return s.conn.Read(func(uintptr) bool { return look() })
 }
@@ -64,8 +64,9 @@ func (s *Socket) Threshold(bytes int) error {
 	return err
 }
 
-// briefBytes: a call that moves no more takes some tens of microseconds, and is made without the Go runtime knowing of it. One of which it knows wakes its monitor
-// thread, if the process was idle, which then looks around every 20 µs until it is again; and that knowledge is of use only for a call that takes longer.
+// briefBytes: a call that moves no more takes some tens of microseconds, and is made without the Go runtime knowing of
+// it. One of which it knows wakes its monitor thread, if the process was idle, which then looks around every 20 µs
+// until it is again; and that knowledge is of use only for a call that takes longer.
 const briefBytes = 256 << 10
 
 // vector is a system call on several buffers, which never waits.
@@ -78,7 +79,8 @@ type vector struct {
 	errno syscall.Errno
 }
 
-// gatherBuffers is how many buffers go into one call of a Gather: two for each of a hundred subgroups that have something to send.
+// gatherBuffers is how many buffers go into one call of a Gather: two for each of a hundred subgroups that have
+// something to send.
 const gatherBuffers = 256
 
 // add reports false if there is no room for another buffer.
@@ -120,8 +122,8 @@ func (v *vector) once(fd uintptr) bool {
 	}
 }
 
-// Gather writes to a socket from several buffers with one system call, if the socket takes them. It waits as a Write of the connection
-// does. It belongs to one goroutine.
+// Gather writes to a socket from several buffers with one system call, if the socket takes them. It waits as a Write of
+// the connection does. It belongs to one goroutine.
 type Gather struct {
 	conn syscall.RawConn
 	try  func(fd uintptr) bool // made once: one for each Write would be garbage
@@ -167,8 +169,8 @@ func (g *Gather) Write(from [][]byte) error {
 	}
 }
 
-// Scatter reads from a socket into several buffers, one after the other, with one system call. It waits as a Read of the connection
-// does. It belongs to one goroutine.
+// Scatter reads from a socket into several buffers, one after the other, with one system call. It waits as a Read of
+// the connection does. It belongs to one goroutine.
 type Scatter struct {
 	conn syscall.RawConn
 	try  func(fd uintptr) bool // made once: one for each Read would be garbage

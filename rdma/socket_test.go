@@ -23,8 +23,8 @@ func tcpPair(t *testing.T) (a, b *net.TCPConn) {
 	return dialled.(*net.TCPConn), accepted.(*net.TCPConn)
 }
 
-// Everything arrives in order: of many buffers and few, empty ones among them, less than is sent at once and more than the socket takes; and what was
-// written is let go of.
+// Everything arrives in order: of many buffers and few, empty ones among them, less than is sent at once and more than
+// the socket takes; and what was written is let go of.
 func TestGatherWritesAll(t *testing.T) {
 	a, b := tcpPair(t)
 	require.NoError(t, a.SetWriteBuffer(16<<10))

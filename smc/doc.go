@@ -12,12 +12,11 @@
 //
 // # Sending
 //
-// Any number of goroutines Reserve, fill and Commit; none of them waits for another. Reserve takes
-// slots with one compare-and-swap. Commit marks the record as done, and Flush publishes all that is
-// done, in order, up to the first record that is not: it gives each message the next index and
-// stores the tail. One goroutine flushes at a time; the others leave it to that one (flat
-// combining), so that several commits are one publication, and nobody blocks. Publish is both in one, and leaves the mark out where
-// the record is the next one.
+// Any number of goroutines Reserve, fill and Commit; none of them waits for another. Reserve takes slots with one
+// compare-and-swap. Commit marks the record as done, and Flush publishes all that is done, in order, up to the first
+// record that is not: it gives each message the next index and stores the tail. One goroutine flushes at a time; the
+// others leave it to that one (flat combining), so that several commits are one publication, and nobody blocks. Publish
+// is both in one, and leaves the mark out where the record is the next one.
 //
 // # Nulls
 //

@@ -44,8 +44,9 @@ func slotsFor(payload int) int { return (HeaderBytes + payload + SlotBytes - 1) 
 // it may need at the end always fit together.
 func MaxPayload(ring int) int { return ring/2 - HeaderBytes }
 
-// putHeader stores words as wholes, and Flags by itself: the processor hands on what is still on its way to the cache to a load of that or less, and waits
-// with one that spans two stores, as a load of Kind and Flags together would, until all of the message before is in the cache.
+// putHeader stores words as wholes, and Flags by itself: the processor hands on what is still on its way to the cache
+// to a load of that or less, and waits with one that spans two stores, as a load of Kind and Flags together would,
+// until all of the message before is in the cache.
 func putHeader(b []byte, rec uint8, slots, length int, h *Header) {
 	f := (*[HeaderBytes]byte)(b)
 	binary.LittleEndian.PutUint64(f[0:], uint64(uint32(length))|uint64(h.Writer)<<32)
@@ -57,8 +58,8 @@ func putHeader(b []byte, rec uint8, slots, length int, h *Header) {
 
 func putIndex(b []byte, index uint64) { binary.LittleEndian.PutUint64(b[8:], index) }
 
-// parse reads the record at the front of b, which ends at the published tail or the end of the
-// ring, into r, which is not touched unless it is a message. The memory is a peer's: every length is read once, checked, and only then used.
+// parse reads the record at the front of b, which ends at the published tail or the end of the ring, into r, which is
+// not touched unless it is a message. The memory is a peer's: every length is read once, checked, and only then used.
 func parse(b []byte, r *Record) (rec uint8, size int, err error) {
 	if len(b) < SlotBytes {
 		return 0, 0, fmt.Errorf("smc: record of %d bytes", len(b))

@@ -137,7 +137,8 @@ func TestAbandon(t *testing.T) {
 	require.Equal(t, "b", string(rs[1].Bytes()[:1]), "and its bytes are still there")
 }
 
-// Publish publishes a message that is the next, and what was done behind it; otherwise it leaves the message to whoever fills the gap.
+// Publish publishes a message that is the next, and what was done behind it; otherwise it leaves the message to whoever
+// fills the gap.
 func TestPublish(t *testing.T) {
 	e := newEnds(1 << 12)
 	var rs []Reservation
@@ -528,8 +529,8 @@ func BenchmarkRing(b *testing.B) {
 	}
 }
 
-// What writers, who look for room, and who publishes store has cache lines of its own, apart from what is constant. What others are owed is
-// among the publisher's: whoever raises it publishes next.
+// What writers, who look for room, and who publishes store has cache lines of its own, apart from what is constant.
+// What others are owed is among the publisher's: whoever raises it publishes next.
 func TestSenderLines(t *testing.T) {
 	var s Sender
 	lines := []struct{ first, last uintptr }{

@@ -267,8 +267,8 @@ func (s *Sender) lookAgain(changed bool) bool {
 // nowhere is no position of a record.
 const nowhere = ^uint64(0)
 
-// publish does so for all that is committed in a row, or for one message of it. The record at done, if that is the next one, is committed
-// whether it is marked so or not. The caller has the baton.
+// publish does so for all that is committed in a row, or for one message of it. The record at done, if that is the next
+// one, is committed whether it is marked so or not. The caller has the baton.
 func (s *Sender) publish(done uint64, one bool) bool {
 	// closedBit first: if it is set, no claim can follow the one that is seen here. What is claimed later is not looked at: who
 	// commits it finds the baton taken, or takes it.
@@ -303,8 +303,8 @@ func (s *Sender) publish(done uint64, one bool) bool {
 		return false
 	}
 	s.published, s.next = pos, next
-	// Tail covers the bytes below pos; Real and Next come after it: who sees Next sees them. What is loaded after that, the bells of those who may
-	// sleep, is loaded after the baton was swapped.
+	// Tail covers the bytes below pos; Real and Next come after it: who sees Next sees them. What is loaded after that,
+	// the bells of those who may sleep, is loaded after the baton was swapped.
 	s.region.StoreInTurn(sst.Tail, pos, s.real, next)
 	return true
 }
@@ -324,9 +324,9 @@ func (s *Sender) Promise(next uint64) {
 // publishes that nothing follows.
 func (s *Sender) Close() { s.claimed.Or(closedBit) }
 
-// Abandon lets nothing be published any more, and calls f for each message that is committed and was not published, in order: what
-// follows a reservation that somebody still fills, for example. The sender is closed. The payload lies in the ring, and
-// Index is not set.
+// Abandon lets nothing be published any more, and calls f for each message that is committed and was not published, in
+// order: what follows a reservation that somebody still fills, for example. The sender is closed. The payload lies in
+// the ring, and Index is not set.
 //
 // It takes the baton for good. A goroutine commits (done) before it looks at the baton, and this one looks at done after it
 // took it: so a message whose commit does not find the sender abandoned was published, or is seen here.

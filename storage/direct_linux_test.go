@@ -10,8 +10,8 @@ import (
 	"github.com/omg-dds-go/dds/internal/vfs"
 )
 
-// reluctant is the file system of the operating system, where what is written directly does not lie as the device wants it: O_DIRECT is taken,
-// and the first write refused, with EINVAL.
+// reluctant is the file system of the operating system, where what is written directly does not lie as the device wants
+// it: O_DIRECT is taken, and the first write refused, with EINVAL.
 type reluctant struct {
 	vfs.OS
 	mu      sync.Mutex
@@ -63,7 +63,8 @@ func (f *reluctantFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A file system takes O_DIRECT and then refuses the first write, of each segment. The log goes through the cache, and loses nothing.
+// A file system takes O_DIRECT and then refuses the first write, of each segment. The log goes through the cache, and
+// loses nothing.
 func TestDirectIsRefusedLate(t *testing.T) {
 	o := Options{FS: &reluctant{}, SegmentBytes: minSegmentBytes}
 	fsys := o.FS.(*reluctant)

@@ -64,8 +64,8 @@ func (k *Keys) Of(m cdr.Message) (InstanceHandle, error) {
 	return HandleOfKey(cdr.HashKey(k.info, key)), nil
 }
 
-// Form tells what the handles of a type's instances are made of. Two types that can be assigned to each other have the same keys, and
-// give them different handles if their forms differ.
+// Form tells what the handles of a type's instances are made of. Two types that can be assigned to each other have the
+// same keys, and give them different handles if their forms differ.
 type Form uint8
 
 const (

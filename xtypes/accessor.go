@@ -66,9 +66,9 @@ type Value struct {
 	big  bool
 }
 
-// Get finds the value in a sample, header included. It is not present if an optional member, an element of a sequence or the case of a
-// union on the path is not there, or if the writer's version of an appendable or mutable type lacks it. Nothing is allocated
-// unless there is an error.
+// Get finds the value in a sample, header included. It is not present if an optional member, an element of a sequence
+// or the case of a union on the path is not there, or if the writer's version of an appendable or mutable type lacks
+// it. Nothing is allocated unless there is an error.
 func (a *Accessor) Get(sample []byte) (v Value, present bool, err error) {
 	var c cursor
 	root := a.path.root.Resolve()
@@ -114,8 +114,8 @@ func quickOf(root, leaf *Type, f *fixedOffset) quick {
 	return q
 }
 
-// Number gives the bits of a number, as Value.Int or Value.Uint of what Get finds, if that takes but a few loads; ok is false if it does
-// not, which says nothing of the sample.
+// Number gives the bits of a number, as Value.Int or Value.Uint of what Get finds, if that takes but a few loads; ok is
+// false if it does not, which says nothing of the sample.
 func (a *Accessor) Number(sample []byte) (bits uint64, ok bool) {
 	q := &a.quick
 	if q.width == 0 || len(sample) < cdr.HeaderSize || binary.BigEndian.Uint16(sample) != q.enc {
@@ -218,8 +218,8 @@ func layoutOf(p Path, v2 bool) fixedOffset {
 	return fixedOffset{at: l.at, known: true, headers: l.headers}
 }
 
-// Bounds on the work of NewAccessor: elements of one array, and values in front of what is looked for. Types that double at each level have
-// very many of these.
+// Bounds on the work of NewAccessor: elements of one array, and values in front of what is looked for. Types that
+// double at each level have very many of these.
 const (
 	maxUnrolled = 1024
 	maxPassed   = 1 << 16

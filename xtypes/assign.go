@@ -8,15 +8,16 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// Consistency is what TYPE_CONSISTENCY_ENFORCEMENT says (XTypes 1.3 §7.6.3.4). The zero value is stricter than the policy's default: see DefaultConsistency.
+// Consistency is what TYPE_CONSISTENCY_ENFORCEMENT says (XTypes 1.3 §7.6.3.4). The zero value is stricter than the
+// policy's default: see DefaultConsistency.
 type Consistency struct {
 	// DisallowTypeCoercion wants equivalent types: the same minimal type object.
 	DisallowTypeCoercion bool
 	IgnoreSequenceBounds bool // of sequences and maps
 	IgnoreStringBounds   bool
 	IgnoreMemberNames    bool
-	// PreventTypeWidening has the writer's type have no members that the reader's has not: "a wider type is not assignable to a narrower one"
-	// (§7.6.3.4.1). A narrower one is to a wider one as ever.
+	// PreventTypeWidening has the writer's type have no members that the reader's has not: "a wider type is not
+	// assignable to a narrower one" (§7.6.3.4.1). A narrower one is to a wider one as ever.
 	PreventTypeWidening bool
 	ForceTypeValidation bool // types that are not known do not match
 	// XCDR1 tells that samples come in XCDR1, where nothing delimits a value of an appendable type.
@@ -36,7 +37,8 @@ type AssignError struct {
 	Detail         string
 }
 
-// Error gives one sentence: "xtypes: a::Track is not assignable from b::Track: position.lat: ... (XTypes 1.3 §7.2.4, structures)".
+// Error gives one sentence: "xtypes: a::Track is not assignable from b::Track: position.lat: ... (XTypes 1.3 §7.2.4,
+// structures)".
 func (e *AssignError) Error() string {
 	at := ""
 	if e.Path != "" {
@@ -57,8 +59,8 @@ const (
 	rulePolicy     = "TYPE_CONSISTENCY_ENFORCEMENT"
 )
 
-// Match tells whether a reader may get the samples of a writer: nil if so, otherwise an *AssignError. A type that is not known is nil; then the
-// names decide, unless ForceTypeValidation is set.
+// Match tells whether a reader may get the samples of a writer: nil if so, otherwise an *AssignError. A type that is
+// not known is nil; then the names decide, unless ForceTypeValidation is set.
 func Match(readerName, writerName string, reader, writer *Type, c Consistency) error {
 	if reader != nil && writer != nil {
 		return Assignable(reader, writer, c)
@@ -75,15 +77,16 @@ func Match(readerName, writerName string, reader, writer *Type, c Consistency) e
 	return e
 }
 
-// Assignable tells whether the reader's type is assignable from the writer's (XTypes 1.3 §7.2.4): nil if so, otherwise an *AssignError that names
-// the member where they part.
+// Assignable tells whether the reader's type is assignable from the writer's (XTypes 1.3 §7.2.4): nil if so, otherwise
+// an *AssignError that names the member where they part.
 //
-// Two things are less strict than the text: enumerations and bitmasks of which one is final match by the rules for appendable ones, because type
-// objects do not tell (Annex B has no flags of theirs), and ids of members of unions that are not mutable count only where they are those of XTypes.
-// They are not in samples, and implementations number them from 0, which is the id of the discriminator, or from 1.
+// Two things are less strict than the text: enumerations and bitmasks of which one is final match by the rules for
+// appendable ones, because type objects do not tell (Annex B has no flags of theirs), and ids of members of unions that
+// are not mutable count only where they are those of XTypes. They are not in samples, and implementations number them
+// from 0, which is the id of the discriminator, or from 1.
 //
-// A member that is a key in one type only needs to be a member of the other (XTypes 1.3 §7.2.4.4.8). Such types do not tell instances apart alike:
-// SameKey tells whether two do.
+// A member that is a key in one type only needs to be a member of the other (XTypes 1.3 §7.2.4.4.8). Such types do not
+// tell instances apart alike: SameKey tells whether two do.
 func Assignable(reader, writer *Type, c Consistency) error {
 	for _, t := range []*Type{reader, writer} {
 		if missing := t.Incomplete(); len(missing) > 0 {
@@ -103,14 +106,16 @@ func Assignable(reader, writer *Type, c Consistency) error {
 	return a.err
 }
 
-// SameKey tells whether the keys of two assignable types consist of the same members: nil if so, otherwise an *AssignError. XTypes lets types match of
-// which it is not so, but then a reader finds no instance of its own in a key that a writer disposes.
+// SameKey tells whether the keys of two assignable types consist of the same members: nil if so, otherwise an
+// *AssignError. XTypes lets types match of which it is not so, but then a reader finds no instance of its own in a key
+// that a writer disposes.
 func SameKey(reader, writer *Type) error {
 	r, w := reader.Resolve(), writer.Resolve()
 	for _, types := range [][2]*Type{{r, w}, {w, r}} {
 		for _, m := range types[0].all {
 			if o := types[1].byID[m.ID]; m.Key && (o == nil || !o.Key) {
-				return &AssignError{reader.String(), writer.String(), m.Name, ruleStructure, "is a key in one of the types only, and instances would not be the same"}
+				return &AssignError{reader.String(), writer.String(), m.Name, ruleStructure,
+					"is a key in one of the types only, and instances would not be the same"}
 			}
 		}
 	}
@@ -163,8 +168,8 @@ func (a *assigner) equivalent(r, w *Type) {
 	}
 }
 
-// types compares two types. keys tells whether the values are (part of) the key, or whole samples: then the rules for key members apply.
-// Elsewhere keys are erased.
+// types compares two types. keys tells whether the values are (part of) the key, or whole samples: then the rules for
+// key members apply. Elsewhere keys are erased.
 func (a *assigner) types(r, w *Type, keys bool) {
 	r, w = r.Resolve(), w.Resolve()
 	if r == w && !a.c.PreventTypeWidening || a.err != nil {
@@ -212,7 +217,8 @@ func describeType(t *Type) string {
 	return t.String()
 }
 
-// strongly compares types of which the values are followed by others in a sample: the writer's must tell where they end (strong assignability).
+// strongly compares types of which the values are followed by others in a sample: the writer's must tell where they end
+// (strong assignability).
 func (a *assigner) strongly(r, w *Type, keys bool) {
 	a.types(r, w, keys)
 	if a.err == nil && r.Resolve() != w.Resolve() && !a.delimited(w, map[*Type]bool{}) {
@@ -271,7 +277,8 @@ func (a *assigner) bitmask(r, w *Type) {
 			a.fail(rulePrimitive, "bitmask %s has %d bits, %s %d", r, r.d.BitBound, w, w.d.BitBound)
 		}
 	case !other.d.Kind.Integer() || other.d.Kind.Signed() || other.width() != mask.width():
-		a.fail(rulePrimitive, "%s against %s: a bitmask of %d bits is held by uint%d", describeType(r), describeType(w), mask.d.BitBound, 8*mask.width())
+		a.fail(rulePrimitive, "%s against %s: a bitmask of %d bits is held by uint%d", describeType(r), describeType(w),
+			mask.d.BitBound, 8*mask.width())
 	}
 }
 
@@ -384,7 +391,8 @@ func (a *assigner) structure(r, w *Type, keys bool) {
 	if !a.extensibility(r, w) {
 		return
 	}
-	// Of a member that is a key, the key holders have to be assignable, which have no other members than keys. All are keys where none is marked.
+	// Of a member that is a key, the key holders have to be assignable, which have no other members than keys. All are
+	// keys where none is marked.
 	holders := keys && a.inKey()
 	isKey := func(t *Type, m *Member) bool { return keys && (m.Key || holders && !t.Keyed()) }
 	pairs := a.shared(ruleStructure, r, w)
@@ -413,7 +421,8 @@ func (a *assigner) structure(r, w *Type, keys bool) {
 		a.within(x.Name, func() {
 			switch {
 			case x.ID != y.ID:
-				a.fail(ruleStructure, "is member %d with id %d; in the writer's type, which is %s as well, that is %s with id %d", i, x.ID, w.d.Extensibility, y.Name, y.ID)
+				a.fail(ruleStructure, "is member %d with id %d; in the writer's type, which is %s as well, that is %s with id %d",
+					i, x.ID, w.d.Extensibility, y.Name, y.ID)
 			case x.Optional != y.Optional:
 				a.fail(ruleStructure, "is optional in one of the types, which are %s", w.d.Extensibility)
 			}
@@ -425,8 +434,9 @@ func (a *assigner) structure(r, w *Type, keys bool) {
 	}
 }
 
-// alone checks what a member may be that the other type does not have: o is its counterpart there, nil for none. A key must be there (XTypes 1.3
-// §7.2.4.4.8: "members marked as key in either T1 or T2 appear in both"); keyThere tells whether what is there is enough.
+// alone checks what a member may be that the other type does not have: o is its counterpart there, nil for none. A key
+// must be there (XTypes 1.3 §7.2.4.4.8: "members marked as key in either T1 or T2 appear in both"); keyThere tells
+// whether what is there is enough.
 func (a *assigner) alone(m, o *Member, other string, key, keyThere bool) {
 	a.within(m.Name, func() {
 		switch {

@@ -86,8 +86,8 @@ func (e *BuildError) Error() string {
 // Forward declares a type that others refer to before Build completes it. Until then it has no kind.
 func Forward(name string) *Type { return &Type{d: TypeDescriptor{Name: name}} }
 
-// Build checks a description and gives its type (DynamicTypeBuilder::build). The description may be used again. Types that are built from
-// declarations that are not complete must not be used until these are.
+// Build checks a description and gives its type (DynamicTypeBuilder::build). The description may be used again. Types
+// that are built from declarations that are not complete must not be used until these are.
 func Build(d TypeDescriptor) (*Type, error) {
 	b := builder{d: d, t: &Type{}}
 	if d.Forward != nil {
@@ -574,7 +574,8 @@ func (b *builder) collection() error {
 	return nil
 }
 
-// finite refuses a type of which every value, or the default, contains another value of it. What may be absent or empty ends a recursion.
+// finite refuses a type of which every value, or the default, contains another value of it. What may be absent or empty
+// ends a recursion.
 func (b *builder) finite() error {
 	if b.wraps(b.t, map[*Type]bool{}) {
 		return b.errorf("", "is a collection of itself; put a struct or a union between")

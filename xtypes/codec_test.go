@@ -118,7 +118,8 @@ func paths(d *Data) []string {
 	return list
 }
 
-// What an Accessor finds in the bytes is what Get finds in the decoded value, for every value of every kind, absent ones included.
+// What an Accessor finds in the bytes is what Get finds in the decoded value, for every value of every kind, absent
+// ones included.
 func TestAccessorAgreesWithData(t *testing.T) {
 	rng := rand.New(rand.NewSource(2))
 	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
@@ -428,8 +429,8 @@ func TestDeepValuesAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, cdr.ErrDepth)
 }
 
-// A member of more than 64 KB moves behind its long header, with the members in it that have moved already; that it is written once only is
-// what lets this end.
+// A member of more than 64 KB moves behind its long header, with the members in it that have moved already; that it is
+// written once only is what lets this end.
 func TestLongMembersInLongMembers(t *testing.T) {
 	node := Forward("Node")
 	Must(Build(TypeDescriptor{Kind: TKStructure, Name: "Node", Forward: node, Extensibility: cdr.Mutable, Members: []Member{

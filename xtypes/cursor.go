@@ -43,10 +43,12 @@ func (c *cursor) start(t *Type, sample []byte) error {
 	body := sample[cdr.HeaderSize:]
 	pad := int(sample[3] & 3)
 	if want := t.Encapsulation(enc.XCDR2(), enc.BigEndian()); enc != want {
-		return &cdr.Error{Op: "read", Type: t.d.Name, Err: cdr.ErrEncapsulation, Detail: fmt.Sprintf("%s does not carry a type that is %s; %s does", enc, t.d.Extensibility, want)}
+		return &cdr.Error{Op: "read", Type: t.d.Name, Err: cdr.ErrEncapsulation,
+			Detail: fmt.Sprintf("%s does not carry a type that is %s; %s does", enc, t.d.Extensibility, want)}
 	}
 	if pad > len(body) {
-		return &cdr.Error{Op: "read", Type: t.d.Name, Err: cdr.ErrMalformed, Detail: fmt.Sprintf("%d padding bytes announced, %d bytes present", pad, len(body))}
+		return &cdr.Error{Op: "read", Type: t.d.Name, Err: cdr.ErrMalformed,
+			Detail: fmt.Sprintf("%d padding bytes announced, %d bytes present", pad, len(body))}
 	}
 	body = body[:len(body)-pad]
 	*c = cursor{buf: body, end: len(body), big: enc.BigEndian(), v2: enc.XCDR2()}
@@ -236,8 +238,8 @@ func (t *Type) hasMemberID(id uint32) bool {
 	return t != nil && (t.byID[id] != nil || t.disc != nil && id == t.disc.ID)
 }
 
-// header reads the header of a member of the mutable type t, nil if its members do not matter. more is false at the end of the list,
-// and after a fault.
+// header reads the header of a member of the mutable type t, nil if its members do not matter. more is false at the end
+// of the list, and after a fault.
 func (c *cursor) header(t *Type) (id uint32, n int, must, more bool) {
 	if !c.v2 {
 		return c.parameter(t.hasMemberID(pidSentinel) && c.align(4)+shortHeader < c.end)
@@ -273,8 +275,8 @@ func (c *cursor) header(t *Type) (id uint32, n int, must, more bool) {
 // vendorID stands for parameters that are not members: their ids belong to vendors, or are reserved.
 const vendorID = 1 << 31
 
-// parameter reads the header of an XCDR1 parameter. one tells that the id 1, with which RTPS ends its lists, may be a member's that
-// is absent.
+// parameter reads the header of an XCDR1 parameter. one tells that the id 1, with which RTPS ends its lists, may be a
+// member's that is absent.
 func (c *cursor) parameter(one bool) (id uint32, n int, must, more bool) {
 	c.take(4, 0)
 	pid, length := c.u16(), int(c.u16())

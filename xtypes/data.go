@@ -139,12 +139,12 @@ func (d *Data) Selected() *Member {
 	return d.typ.Case(d.label)
 }
 
-// maxDefaults bounds what defaults take in memory that come into being in one operation. Types, which peers may have sent, can have arrays of
-// billions of elements.
+// maxDefaults bounds what defaults take in memory that come into being in one operation. Types, which peers may have
+// sent, can have arrays of billions of elements.
 const maxDefaults = 1 << 26
 
-// Member gives the value of a member; nil for an optional one that is absent, for a member of a union that is not selected, and for one
-// that was never set if its default takes more than 64 MB.
+// Member gives the value of a member; nil for an optional one that is absent, for a member of a union that is not
+// selected, and for one that was never set if its default takes more than 64 MB.
 func (d *Data) Member(m *Member) any {
 	left := maxDefaults
 	v, _ := d.value(m, &left)
@@ -164,16 +164,17 @@ func (d *Data) value(m *Member, left *int) (any, error) {
 	}
 	if *at == nil && !m.Optional {
 		if *left -= m.Type.footprint(); *left < 0 {
-			return nil, &cdr.Error{Op: "read", Type: d.typ.d.Name, Path: m.Name, Err: cdr.ErrBound, Detail: fmt.Sprintf("the defaults of members that are not set take more than %d bytes; set them", maxDefaults)}
+			return nil, &cdr.Error{Op: "read", Type: d.typ.d.Name, Path: m.Name, Err: cdr.ErrBound,
+				Detail: fmt.Sprintf("the defaults of members that are not set take more than %d bytes; set them", maxDefaults)}
 		}
 		*at = defaultOf(m)
 	}
 	return *at, nil
 }
 
-// SetMember sets a member. In a union, this selects the member: the discriminator keeps its value if it selects the member already, and
-// else takes the first of its labels. nil makes an optional member absent, and others take their default again. v may have any Go type
-// that holds the value exactly; enumerators may be named.
+// SetMember sets a member. In a union, this selects the member: the discriminator keeps its value if it selects the
+// member already, and else takes the first of its labels. nil makes an optional member absent, and others take their
+// default again. v may have any Go type that holds the value exactly; enumerators may be named.
 func (d *Data) SetMember(m *Member, v any) error {
 	x, err := d.convert(m, v)
 	if err != nil {
@@ -269,8 +270,8 @@ func (d *Data) Get(path string) (any, error) {
 	return at, nil
 }
 
-// Set sets the value at a path. Optional members on the way come into being, and unions select the members that the path names. An
-// element of a sequence must exist already.
+// Set sets the value at a path. Optional members on the way come into being, and unions select the members that the
+// path names. An element of a sequence must exist already.
 func (d *Data) Set(path string, v any) error {
 	p, err := d.typ.Path(path)
 	if err != nil {

@@ -14,8 +14,9 @@ const (
 	allotFloor = 16 << 20
 )
 
-// Decode reads an encoded sample, header included: XCDR1 or XCDR2 in both byte orders. A value that does not fit its member is handled
-// as @try_construct says (XTypes 1.3 §7.2.4); the error names the member if the sample as a whole cannot be constructed.
+// Decode reads an encoded sample, header included: XCDR1 or XCDR2 in both byte orders. A value that does not fit its
+// member is handled as @try_construct says (XTypes 1.3 §7.2.4); the error names the member if the sample as a whole
+// cannot be constructed.
 func Decode(t *Type, sample []byte) (*Data, error) {
 	if _, err := NewData(t); err != nil {
 		return nil, err
@@ -28,7 +29,8 @@ func Decode(t *Type, sample []byte) (*Data, error) {
 	v, ok := r.value(t)
 	switch {
 	case r.fault != noFault && r.left < 0:
-		return nil, &cdr.Error{Op: "read", Type: t.d.Name, Path: r.path(), Err: cdr.ErrBound, Detail: fmt.Sprintf("a sample of %d bytes becomes too large in memory", len(sample))}
+		return nil, &cdr.Error{Op: "read", Type: t.d.Name, Path: r.path(), Err: cdr.ErrBound,
+			Detail: fmt.Sprintf("a sample of %d bytes becomes too large in memory", len(sample))}
 	case r.fault != noFault:
 		return nil, r.err(t, r.path())
 	case !ok:
@@ -37,7 +39,8 @@ func Decode(t *Type, sample []byte) (*Data, error) {
 	return v.(*Data), nil
 }
 
-// decoder builds values. A value that its type cannot hold is no fault: the cursor stands behind it, and what surrounds it decides.
+// decoder builds values. A value that its type cannot hold is no fault: the cursor stands behind it, and what surrounds
+// it decides.
 type decoder struct {
 	cursor
 	left   int64 // bytes that may be allocated yet
@@ -325,9 +328,9 @@ func (r *decoder) structure(t *Type) (any, bool) {
 // place is where the value of a member of a mutable type lies.
 type place struct{ start, n int }
 
-// list finds the members of a mutable value of type t, in the order of their indexes, or the other parts for which index says where to note
-// them. What is there twice counts as it is the last time. understood is false if a member is not known that must be understood: then
-// the value cannot be constructed.
+// list finds the members of a mutable value of type t, in the order of their indexes, or the other parts for which
+// index says where to note them. What is there twice counts as it is the last time. understood is false if a member is
+// not known that must be understood: then the value cannot be constructed.
 func (r *decoder) list(t *Type, places []place, index func(id uint32) int) (s scope, understood bool) {
 	s = r.scope()
 	if r.v2 {

@@ -20,7 +20,8 @@ func (d *Data) Encode(enc cdr.Encapsulation) ([]byte, error) {
 // AppendEncode appends to dst what Encode gives.
 func (d *Data) AppendEncode(dst []byte, enc cdr.Encapsulation) ([]byte, error) {
 	if want := d.typ.Encapsulation(enc.XCDR2(), enc.BigEndian()); enc != want {
-		return dst, &cdr.Error{Op: "write", Type: d.typ.d.Name, Err: cdr.ErrEncapsulation, Detail: fmt.Sprintf("%s does not carry a type that is %s; %s does", enc, d.typ.d.Extensibility, want)}
+		return dst, &cdr.Error{Op: "write", Type: d.typ.d.Name, Err: cdr.ErrEncapsulation,
+			Detail: fmt.Sprintf("%s does not carry a type that is %s; %s does", enc, d.typ.d.Extensibility, want)}
 	}
 	w := writer{buf: append(dst, byte(enc>>8), byte(enc), 0, 0), order: binary.LittleEndian, v2: enc.XCDR2(), defaults: maxDefaults}
 	if enc.BigEndian() {
@@ -322,8 +323,8 @@ func (w *writer) endList() {
 	}
 }
 
-// must tells whether readers must understand a member: keys are part of the identity (XTypes 1.3 §7.2.2.4), and nothing of a union can be
-// understood without its discriminator.
+// must tells whether readers must understand a member: keys are part of the identity (XTypes 1.3 §7.2.2.4), and nothing
+// of a union can be understood without its discriminator.
 func (m *Member) must() bool {
 	return m.MustUnderstand || m.Key || m.Name == Discriminator && m.Index < 0
 }
@@ -350,9 +351,9 @@ func (w *writer) member(m *Member, v reflect.Value) {
 	w.order.PutUint32(w.buf[start-4:], uint32(len(w.buf)-start))
 }
 
-// parameter writes a member with its XCDR1 header; v is not valid for an optional member that is absent. The long header is for
-// what the short one cannot hold, which is known only behind the value: that moves then. Its inner alignment does not depend on where it
-// lies.
+// parameter writes a member with its XCDR1 header; v is not valid for an optional member that is absent. The long
+// header is for what the short one cannot hold, which is known only behind the value: that moves then. Its inner
+// alignment does not depend on where it lies.
 func (w *writer) parameter(m *Member, v reflect.Value) {
 	w.align(4)
 	before, long := len(w.buf), m.ID > pidLargest

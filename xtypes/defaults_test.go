@@ -8,7 +8,8 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// Types may have arrays of billions of elements. What nobody has set takes no memory, and is an error where all of it is asked for.
+// Types may have arrays of billions of elements. What nobody has set takes no memory, and is an error where all of it
+// is asked for.
 func TestHugeDefaultsTakeNoMemory(t *testing.T) {
 	row := structure("Row", cdr.Final, member("cells", array(octet, 1<<20)))
 	for _, typ := range []*Type{

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Describe serializes all that is to be known of a type: its TypeInformation, and behind it, aligned to four bytes, the TypeMapping with
-// the type objects. It is what cdr.TypeInfo.TypeObject of generated code holds. A type that has no type object, or one that a type
-// object cannot express, is an error.
+// Describe serializes all that is to be known of a type: its TypeInformation, and behind it, aligned to four bytes, the
+// TypeMapping with the type objects. It is what cdr.TypeInfo.TypeObject of generated code holds. A type that has no
+// type object, or one that a type object cannot express, is an error.
 func Describe(t *Type) ([]byte, error) {
 	minimal, complete, err := identifyBoth(t)
 	if err != nil {
@@ -58,8 +58,8 @@ func splitDelimited(b []byte) (value, rest []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
-// CompleteObjects cuts the complete type objects out of what Describe has serialized, that of the type itself first: all that another
-// process needs to know the type with its names. ParseObjects reads them.
+// CompleteObjects cuts the complete type objects out of what Describe has serialized, that of the type itself first:
+// all that another process needs to know the type with its names. ParseObjects reads them.
 func CompleteObjects(description []byte) ([]byte, error) {
 	_, mapping, err := splitDelimited(description)
 	if err != nil {
@@ -76,7 +76,8 @@ func CompleteObjects(description []byte) ([]byte, error) {
 // emptyList is a sequence of no type objects.
 var emptyList = []byte{4, 0, 0, 0, 0, 0, 0, 0}
 
-// ParseObjects gives the type of what CompleteObjects has cut out. A type object that is not what its identifier says is an error.
+// ParseObjects gives the type of what CompleteObjects has cut out. A type object that is not what its identifier says
+// is an error.
 func ParseObjects(b []byte) (*Type, error) {
 	mapping, err := UnmarshalTypeMapping(slices.Concat(emptyList, b, emptyList))
 	if err != nil {

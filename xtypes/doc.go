@@ -18,8 +18,8 @@
 //
 // # Ownership and concurrency
 //
-// A Type is built once and never changes; all of the package is safe for concurrent use but for building recursive types, which is
-// one goroutine's work until the last Forward is completed, and for Data, which has one owner.
+// A Type is built once and never changes; all of the package is safe for concurrent use but for building recursive
+// types, which is one goroutine's work until the last Forward is completed, and for Data, which has one owner.
 //
 // # Invariants
 //

@@ -14,10 +14,10 @@ type Identified struct {
 	Size   int // of the serialized type object
 }
 
-// Identify gives the identifier of t and those of the types that it refers to: t first, then the others that have hashes, each once, what
-// is referred to before what refers to it as far as recursion allows. In a recursion (XTypes 1.3 §7.3.4) the types that refer to each other
-// are a strongly connected component: their identifiers have the hash of its serialized type objects, ordered by name, in which they
-// name each other with a hash of zero.
+// Identify gives the identifier of t and those of the types that it refers to: t first, then the others that have
+// hashes, each once, what is referred to before what refers to it as far as recursion allows. In a recursion (XTypes
+// 1.3 §7.3.4) the types that refer to each other are a strongly connected component: their identifiers have the hash of
+// its serialized type objects, ordered by name, in which they name each other with a hash of zero.
 func Identify(t *Type, ek EquivalenceKind) ([]Identified, error) {
 	if missing := t.Incomplete(); len(missing) > 0 {
 		return nil, fmt.Errorf("xtypes: %s refers to %v, declared but not complete", t, missing)
@@ -291,8 +291,8 @@ type Pair struct {
 	Object *TypeObject
 }
 
-// TypeMapping has the type objects behind a TypeInformation, and which minimal identifier belongs to which complete one. Compilers keep it
-// beside the generated code; see cdr.TypeInfo.
+// TypeMapping has the type objects behind a TypeInformation, and which minimal identifier belongs to which complete
+// one. Compilers keep it beside the generated code; see cdr.TypeInfo.
 type TypeMapping struct {
 	Minimal, Complete []Pair
 	// Same are pairs of a complete and a minimal identifier.

@@ -271,9 +271,9 @@ func (e *JSONError) Error() string {
 	return fmt.Sprintf("xtypes: JSON of %s: %s: %s", e.Type, e.Path, e.Detail)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Members that are missing take their defaults, or are absent if optional; null does the same.
-// Enumerators and flags may be numbers, integers strings of digits, octets lists of numbers; a union may do without "_d". An unknown member
-// is an error. d is left as it was if there is one.
+// UnmarshalJSON reads what MarshalJSON writes. Members that are missing take their defaults, or are absent if optional;
+// null does the same. Enumerators and flags may be numbers, integers strings of digits, octets lists of numbers; a
+// union may do without "_d". An unknown member is an error. d is left as it was if there is one.
 func (d *Data) UnmarshalJSON(text []byte) error {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
@@ -306,7 +306,8 @@ func (r *jsonReader) at(part string, err error) error {
 }
 
 func unexpected(t *Type, doc any) error {
-	what := map[reflect.Kind]string{reflect.Map: "an object", reflect.Slice: "a list", reflect.Bool: "a boolean", reflect.Invalid: "null"}[reflect.ValueOf(doc).Kind()]
+	what := map[reflect.Kind]string{reflect.Map: "an object", reflect.Slice: "a list", reflect.Bool: "a boolean",
+		reflect.Invalid: "null"}[reflect.ValueOf(doc).Kind()]
 	switch x := doc.(type) {
 	case json.Number:
 		what = "the number " + x.String()

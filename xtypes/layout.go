@@ -109,7 +109,8 @@ func (t *Type) lengthCode() uint32 {
 			return lengthAlso8
 		}
 	}
-	// What begins with a DHEADER could share it with the header. Structures and unions do not: Cyclone DDS writes both, and so does generated code.
+	// What begins with a DHEADER could share it with the header. Structures and unions do not: Cyclone DDS writes both,
+	// and so does generated code.
 	if k := t.d.Kind; k != TKStructure && k != TKUnion && t.delimited() {
 		return lengthAlso1
 	}

@@ -51,8 +51,8 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("xtypes: path %q: %s is a %s: %s", e.Path, at, e.Type, e.Detail)
 }
 
-// Path finds a part of a type: "position.lat", "route[3].name", "matrix[1][2]". In a union, "_d" is the discriminator. The empty path is the
-// type itself.
+// Path finds a part of a type: "position.lat", "route[3].name", "matrix[1][2]". In a union, "_d" is the discriminator.
+// The empty path is the type itself.
 func (t *Type) Path(text string) (Path, error) {
 	p := pathParser{Path: Path{root: t, typ: t, text: text}, rest: text}
 	for p.rest != "" {
@@ -75,7 +75,8 @@ type pathParser struct {
 }
 
 func (p *pathParser) errorf(format string, args ...any) error {
-	return &PathError{Path: p.text, At: strings.TrimSuffix(p.text[:len(p.text)-len(p.rest)], "."), Type: p.typ.String(), Detail: fmt.Sprintf(format, args...)}
+	return &PathError{Path: p.text, At: strings.TrimSuffix(p.text[:len(p.text)-len(p.rest)], "."), Type: p.typ.String(),
+		Detail: fmt.Sprintf(format, args...)}
 }
 
 func (p *pathParser) member() error {

@@ -2,10 +2,11 @@ package xtypes
 
 import "slices"
 
-// UnmarshalPlainTypeObject reads a type object as Fast DDS 2 serializes and hashes it: in plain CDR of version 1, without the DHEADERs of
-// appendable types and of collections, and with an empty value in place of what is absent. The first 14 bytes of the MD5 of these bytes are
-// its identifier there. No flag of extensibility stands for appendable, and a member of a union without labels is the default, which
-// Fast DDS does not mark. The ids of the members of a structure begin at 0, also behind those of its base.
+// UnmarshalPlainTypeObject reads a type object as Fast DDS 2 serializes and hashes it: in plain CDR of version 1,
+// without the DHEADERs of appendable types and of collections, and with an empty value in place of what is absent. The
+// first 14 bytes of the MD5 of these bytes are its identifier there. No flag of extensibility stands for appendable,
+// and a member of a union without labels is the default, which Fast DDS does not mark. The ids of the members of a
+// structure begin at 0, also behind those of its base.
 func UnmarshalPlainTypeObject(b []byte) (*TypeObject, error) {
 	a := openArchive(b)
 	a.plain, a.r.v2 = true, false
@@ -30,8 +31,8 @@ func UnmarshalPlainTypeObject(b []byte) (*TypeObject, error) {
 	return o, nil
 }
 
-// MarshalPlain serializes the object in the form that UnmarshalPlainTypeObject reads, for implementations that read no other. Identifiers of other
-// types stay what they are: those who read it have to be given these types under them.
+// MarshalPlain serializes the object in the form that UnmarshalPlainTypeObject reads, for implementations that read no
+// other. Identifiers of other types stay what they are: those who read it have to be given these types under them.
 func (o *TypeObject) MarshalPlain() []byte {
 	a := newArchive()
 	a.plain, a.w.v2 = true, false

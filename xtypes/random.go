@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Random gives a value of a structure or union with something of its type in every member: for tests, and to try out who reads it.
-// draw gives random bits, as rand.Uint64 does. Strings and collections are short, optional members are there half of the time,
-// and values that contain themselves end.
+// Random gives a value of a structure or union with something of its type in every member: for tests, and to try out
+// who reads it. draw gives random bits, as rand.Uint64 does. Strings and collections are short, optional members are
+// there half of the time, and values that contain themselves end.
 // Members with @range are within it.
 func Random(draw func() uint64, t *Type) *Data {
 	return randomValue(draw, t, 0).(*Data)

@@ -8,7 +8,8 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// Registry keeps type objects by their identifiers, as they come from discovery, and builds types of them. It has one owner at a time.
+// Registry keeps type objects by their identifiers, as they come from discovery, and builds types of them. It has one
+// owner at a time.
 type Registry struct {
 	objects map[string]*TypeObject
 	types   map[string]*Type
@@ -226,7 +227,8 @@ func (r *Registry) descriptor(o *TypeObject) (d TypeDescriptor, err error) {
 			if l.detail.name == "" && (o.equivalence == Complete || l.detail.hash == nameHash("")) {
 				name = ""
 			}
-			d.Bitfields = append(d.Bitfields, Bitfield{Name: name, Position: l.position, Bits: l.bits, Holder: l.holder, Unit: l.detail.builtin.unitText()})
+			d.Bitfields = append(d.Bitfields, Bitfield{Name: name, Position: l.position, Bits: l.bits, Holder: l.holder,
+				Unit: l.detail.builtin.unitText()})
 		}
 	}
 	return d, err

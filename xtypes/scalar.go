@@ -14,7 +14,8 @@ import (
 //	boolean bool · octet, char, uint8 uint8 · intN intN · uintN uintN · wchar uint16 · float float32 · double float64
 //	long double Float128 · string, wstring string · enum int32 · bitmask, bitset uint64
 //
-// Numbers of other types are taken where nothing is lost, enumerators by name as well, and characters as strings of one character.
+// Numbers of other types are taken where nothing is lost, enumerators by name as well, and characters as strings of one
+// character.
 func scalar(t *Type, v any) (any, error) {
 	t = t.Resolve()
 	switch t.d.Kind {

@@ -22,7 +22,8 @@ type Type struct {
 	mapKey *Member // of a map
 }
 
-// Member is a member of a structure or a union (MemberDescriptor, XTypes 1.3 §7.5.2.6), the discriminator of a union, or stands for the elements of a collection.
+// Member is a member of a structure or a union (MemberDescriptor, XTypes 1.3 §7.5.2.6), the discriminator of a union,
+// or stands for the elements of a collection.
 type Member struct {
 	Name string
 	// ID is the member id. With AutoID, Build computes it.

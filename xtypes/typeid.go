@@ -48,8 +48,8 @@ const (
 // EquivalenceHash is the start of the MD5 of a serialized type object (XTypes 1.3 §7.3.4).
 type EquivalenceHash [14]byte
 
-// TypeIdentifier names a type (XTypes 1.3 §7.3.4): in full, or by the hash of its type object. The zero value is that of no type. It is a
-// value: parts that it points to are not changed.
+// TypeIdentifier names a type (XTypes 1.3 §7.3.4): in full, or by the hash of its type object. The zero value is that
+// of no type. It is a value: parts that it points to are not changed.
 type TypeIdentifier struct {
 	Kind uint8 // a primitive Kind, an EquivalenceKind, or a TI_ constant
 
@@ -400,7 +400,8 @@ const (
 // flags gives the MemberFlag of a member or an element. A key must be understood (XTypes 1.3 §7.2.2.4).
 func (m *Member) flags() uint16 {
 	f := uint16(max(m.TryConstruct, TryConstructDiscard))
-	for flag, is := range map[uint16]bool{flagExternal: m.External, flagOptional: m.Optional, flagMustUnderstand: m.must(), flagKey: m.Key, flagDefault: m.DefaultCase} {
+	for flag, is := range map[uint16]bool{flagExternal: m.External, flagOptional: m.Optional, flagMustUnderstand: m.must(),
+		flagKey: m.Key, flagDefault: m.DefaultCase} {
 		if is {
 			f |= flag
 		}

@@ -13,8 +13,8 @@ import (
 
 var littleEndian byteOrder = binary.LittleEndian
 
-// TypeObject is a type object (XTypes 1.3 §7.3.4, Annex B): a type, without the types that it refers to. It does not change once it
-// was read or made.
+// TypeObject is a type object (XTypes 1.3 §7.3.4, Annex B): a type, without the types that it refers to. It does not
+// change once it was read or made.
 type TypeObject struct {
 	equivalence EquivalenceKind
 	kind        Kind
@@ -538,8 +538,8 @@ func (k *objectMaker) object(t *Type) *TypeObject {
 			if f.Name != "" {
 				named = int(f.Position) + int(f.Bits)
 			}
-			// One without a name tells only where the next one begins, which the position of that tells, too. Behind the last one it may make
-			// the bitset wider, which nothing else tells.
+			// One without a name tells only where the next one begins, which the position of that tells, too. Behind
+			// the last one it may make the bitset wider, which nothing else tells.
 			if f.Name != "" || i == len(fields)-1 && bitsWidth(named) < t.width() {
 				l := objectLiteral{position: f.Position, bits: f.Bits, holder: f.Holder, detail: k.detail(f.Name)}
 				if k.ek == Complete {

@@ -258,7 +258,8 @@ func FuzzTypeObject(f *testing.F) {
 	})
 }
 
-// Types that refer to themselves, round in a ring, and from one ring into another: which start makes no difference, and what is read is the same.
+// Types that refer to themselves, round in a ring, and from one ring into another: which start makes no difference, and
+// what is read is the same.
 func TestRecursionsWithinRecursions(t *testing.T) {
 	self := Forward("m::Self")
 	Must(Build(TypeDescriptor{Kind: TKStructure, Name: "m::Self", Forward: self, Extensibility: cdr.Mutable, Members: []Member{member("v", long), member("more", sequence(self, 0))}}))
@@ -312,7 +313,8 @@ func TestRecursionsWithinRecursions(t *testing.T) {
 	require.NotEqual(t, x.Hash, y.Hash)
 }
 
-// TestWhatAliasesAndBitsetsSay goes through type objects: annotations of aliases and of bit fields, and the bits behind the last field.
+// TestWhatAliasesAndBitsetsSay goes through type objects: annotations of aliases and of bit fields, and the bits behind
+// the last field.
 func TestWhatAliasesAndBitsetsSay(t *testing.T) {
 	speed := Must(Build(TypeDescriptor{Kind: TKAlias, Name: "Speed", Target: Primitive(TKFloat64), Unit: "m/s", Min: 0.0, Max: 600.0, Default: 1.5}))
 	bits := Must(Build(TypeDescriptor{Kind: TKBitset, Name: "Wide", Bitfields: []Bitfield{{Name: "a", Bits: 3, Holder: TKByte, Unit: "ms"}, {Position: 3, Bits: 13, Holder: TKUint16}}}))

@@ -19,8 +19,9 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// The core: what ring does, over package derecho. By itself the same number of messages of the same size, a ring as large, a copy on both
-// sides; besides that they are in total order, stable at all readers before any has one, and whoever fails is agreed on.
+// The core: what ring does, over package derecho. By itself the same number of messages of the same size, a ring as
+// large, a copy on both sides; besides that they are in total order, stable at all readers before any has one, and
+// whoever fails is agreed on.
 
 // What the byte behind the number of a message says.
 const (
@@ -52,8 +53,8 @@ func (w coreWork) config() derecho.Config {
 
 func core(o options) ([]result.Result, error) { return coreIn(o, derecho.Ordered) }
 
-// unordered is the core without the order: each reader has a message when it has arrived there, whoever else has it. Its sender never
-// waits for room by itself, so it is told to try again, and nothing is lost.
+// unordered is the core without the order: each reader has a message when it has arrived there, whoever else has it.
+// Its sender never waits for room by itself, so it is told to try again, and nothing is lost.
 func unordered(o options) ([]result.Result, error) { return coreIn(o, derecho.Unordered) }
 
 func coreIn(o options, mode derecho.Mode) ([]result.Result, error) {
@@ -141,8 +142,8 @@ func (w coreWork) produce(d time.Duration) error {
 	return n.Leave(ctx)
 }
 
-// reserve waits for room, in either mode. An unordered sender is not woken when there is some, so it looks again: at first at once, as
-// Reserve does for an ordered one, then after a rest that leaves the processor to the readers.
+// reserve waits for room, in either mode. An unordered sender is not woken when there is some, so it looks again: at
+// first at once, as Reserve does for an ordered one, then after a rest that leaves the processor to the readers.
 func (w coreWork) reserve(ctx context.Context, n *derecho.Node) (derecho.Slot, error) {
 	const looks, rest = 64, 20 * time.Microsecond
 	for round := 0; ; round++ {

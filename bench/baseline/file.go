@@ -22,28 +22,30 @@ const (
 
 // file appends batches and syncs after each, in the two ways that a log can.
 func file(o options) ([]result.Result, error) {
-	buffered, err := fileOf(o, "buffered writes of 10 KiB, then fdatasync, every 100; growing file", os.O_WRONLY, false, func(f *os.File, b []byte, at int64) error {
-		for i := 0; i < len(b); i += fileWrite {
-			if _, err := f.WriteAt(b[i:i+fileWrite], at+int64(i)); err != nil {
-				return err
+	buffered, err := fileOf(o, "buffered writes of 10 KiB, then fdatasync, every 100; growing file", os.O_WRONLY, false,
+		func(f *os.File, b []byte, at int64) error {
+			for i := 0; i < len(b); i += fileWrite {
+				if _, err := f.WriteAt(b[i:i+fileWrite], at+int64(i)); err != nil {
+					return err
+				}
 			}
-		}
-		return unix.Fdatasync(int(f.Fd()))
-	})
+			return unix.Fdatasync(int(f.Fd()))
+		})
 	if err != nil {
 		return nil, err
 	}
-	direct, err := fileOf(o, "O_DIRECT into preallocated space: 100 x 10 KiB in one pwritev2 with RWF_DSYNC", os.O_WRONLY|unix.O_DIRECT, true, func(f *os.File, b []byte, at int64) error {
-		iovs := make([][]byte, fileInterval)
-		for i := range iovs {
-			iovs[i] = b[i*fileWrite : (i+1)*fileWrite]
-		}
-		n, err := unix.Pwritev2(int(f.Fd()), iovs, at, unix.RWF_DSYNC)
-		if err == nil && n != len(b) {
-			err = fmt.Errorf("%d of %d bytes were written", n, len(b))
-		}
-		return err
-	})
+	direct, err := fileOf(o, "O_DIRECT into preallocated space: 100 x 10 KiB in one pwritev2 with RWF_DSYNC",
+		os.O_WRONLY|unix.O_DIRECT, true, func(f *os.File, b []byte, at int64) error {
+			iovs := make([][]byte, fileInterval)
+			for i := range iovs {
+				iovs[i] = b[i*fileWrite : (i+1)*fileWrite]
+			}
+			n, err := unix.Pwritev2(int(f.Fd()), iovs, at, unix.RWF_DSYNC)
+			if err == nil && n != len(b) {
+				err = fmt.Errorf("%d of %d bytes were written", n, len(b))
+			}
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,8 @@ func prepare(dir string, allocate bool, b []byte) (name string, err error) {
 // appendMost bounds the file of append.
 const appendMost = 4 << 30
 
-// appended writes to a new file from its beginning, and syncs after each batch: what a log with these batches has to be measured by.
+// appended writes to a new file from its beginning, and syncs after each batch: what a log with these batches has to be
+// measured by.
 func appended(o options) ([]result.Result, error) {
 	var results []result.Result
 	for _, way := range []struct {

@@ -15,11 +15,14 @@ import (
 	"github.com/omg-dds-go/dds/bench/internal/result"
 )
 
-// Large messages without a copy into each reader, in the two ways that there are (docs/adr/0018-samples-are-lent-from-the-ring.md).
+// Large messages without a copy into each reader, in the two ways that there are
+// (docs/adr/0018-samples-are-lent-from-the-ring.md).
 //
-// lent: the message is built in a ring, in which each reader looks at it, and the place is free again when all have said how far they are.
-// pool: it is built in a chunk of a pool, the ring has the number of the chunk, and each reader counts the chunk down; who counts to
-// zero frees it. The sender takes the chunk that was freed last, which is likely to be in its cache still.
+// lent: the message is built in a ring, in which each reader looks at it, and the place is free again when all have
+// said how far they are.
+// pool: it is built in a chunk of a pool, the ring has the number of the chunk, and each reader counts the chunk down;
+// who counts to zero frees it. The sender takes the chunk that was freed last, which is likely to be in its cache
+// still.
 //
 // Both have as many bytes. The bells are those of ring.
 
@@ -51,12 +54,14 @@ func (w largeWork) chunk(m memory, i int) []byte {
 	return m.bytes[at : at+w.Size]
 }
 
-// numberOf is the chunk of message n; the sender writes it before it publishes n, and not again before all readers have let go of n.
+// numberOf is the chunk of message n; the sender writes it before it publishes n, and not again before all readers have
+// let go of n.
 func (w largeWork) numberOf(m memory, n int64) *atomic.Int64 {
 	return m.counter(numberLines + int(n%int64(w.chunks())))
 }
 
-// holders is how many readers have chunk i still. The sender stores their number before it publishes the chunk, when it is 0; readers count it down.
+// holders is how many readers have chunk i still. The sender stores their number before it publishes the chunk, when it
+// is 0; readers count it down.
 func (w largeWork) holders(m memory, i int) *atomic.Int64 {
 	return m.counter(numberLines + mostChunks + i)
 }
@@ -170,8 +175,8 @@ type freeChunks struct {
 	used []int // the oldest first
 }
 
-// any collects what was freed, and says whether there is something: of the oldest ones, as far as they are free, and of all where that
-// does not suffice, since they are freed in any order.
+// any collects what was freed, and says whether there is something: of the oldest ones, as far as they are free, and of
+// all where that does not suffice, since they are freed in any order.
 func (c *freeChunks) any() bool {
 	oldest := 0
 	for oldest < len(c.used) && c.held(c.used[oldest]) == 0 {

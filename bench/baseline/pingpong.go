@@ -121,8 +121,9 @@ func bounce(o options) (result.Result, error) {
 	return r, err
 }
 
-// cachelineAfter is one way: the parent looks all the time, and the child, which has slept before, writes. It is what a reader that polls can
-// have of a writer on schedule: the caches of a processor that was idle, or somebody else's, are cold.
+// cachelineAfter is one way: the parent looks all the time, and the child, which has slept before, writes. It is what a
+// reader that polls can have of a writer on schedule: the caches of a processor that was idle, or somebody else's, are
+// cold.
 func cachelineAfter(o options, pause time.Duration) (result.Result, error) {
 	r := result.Result{Size: 8, Readers: 1, What: fmt.Sprintf("one way, by a writer that has slept for %v: from before the store until a process that spins sees it", pause)}
 	err := withChild(o, "cacheline", pageBytes, func(m memory) error {
@@ -192,8 +193,8 @@ func pass(m memory, turn *atomic.Uint32, to uint32) {
 	wakeAll(turn)
 }
 
-// rested is how long the second measurement lets the other one sleep before it wakes it: as long as a reader of 1000 samples a second does. Its
-// processor is idle by then, and takes longer to begin.
+// rested is how long the second measurement lets the other one sleep before it wakes it: as long as a reader of 1000
+// samples a second does. Its processor is idle by then, and takes longer to begin.
 const rested = time.Millisecond
 
 // awakeFor is how long before that the one who wakes is awake, as who writes on schedule is (dds perf --spin).

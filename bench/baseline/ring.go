@@ -31,9 +31,9 @@ const (
 	ringSpin = 20 * time.Microsecond // before one sleeps; less than a wake-up costs
 )
 
-// A bell is a futex word that says whether its owner sleeps. The owner stores asleep, then looks once more, then sleeps; the other
-// side makes its news visible, then loads the bell. Go's atomics are sequentially consistent, so one of them sees the
-// other, and no wake-up is lost.
+// A bell is a futex word that says whether its owner sleeps. The owner stores asleep, then looks once more, then
+// sleeps; the other side makes its news visible, then loads the bell. Go's atomics are sequentially consistent, so one
+// of them sees the other, and no wake-up is lost.
 const (
 	awake  = 0
 	asleep = 1

@@ -15,7 +15,8 @@ import (
 
 // Ways to write a batch and have it on the device, in turns: docs/adr/0026-log-writes-without-io-uring.md decides by this.
 
-// reserved is the space that is made ahead, as a log does for a segment. All of it is written once; then it is given back and made anew.
+// reserved is the space that is made ahead, as a log does for a segment. All of it is written once; then it is given
+// back and made anew.
 const reserved = 256 << 20
 
 func reserve(f *os.File) error {

@@ -55,7 +55,8 @@ func newUring() (*uring, error) {
 	if u.rings, err = unix.Mmap(u.fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
 		return nil, errors.Join(err, unix.Close(u.fd))
 	}
-	if u.entries, err = unix.Mmap(u.fd, uringEntriesAt, int(uringEntry*sqEntries), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
+	if u.entries, err = unix.Mmap(u.fd, uringEntriesAt, int(uringEntry*sqEntries), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
 		return nil, errors.Join(err, unix.Munmap(u.rings), unix.Close(u.fd))
 	}
 	u.sqTail, u.sqMask = u.word(field(sq+4)), u.word(field(sq+8))
@@ -63,8 +64,9 @@ func newUring() (*uring, error) {
 	return u, nil
 }
 
-// word is shared with the kernel. It is aligned, since the mapping and the kernel's offsets are, and lives until close. The kernel sees what was written
-// before sqTail was stored; what is read after cqTail was loaded was written by the kernel before.
+// word is shared with the kernel. It is aligned, since the mapping and the kernel's offsets are, and lives until close.
+// The kernel sees what was written before sqTail was stored; what is read after cqTail was loaded was written by the
+// kernel before.
 func (u *uring) word(at uint32) *atomic.Uint32 {
 	return (*atomic.Uint32)(unsafe.Pointer(&u.rings[at : at+4][0]))
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// TestAllAgree builds the peers that there are packages for, compares their samples with ours, and measures a little of everything.
+// TestAllAgree builds the peers that there are packages for, compares their samples with ours, and measures a little of
+// everything.
 func TestAllAgree(t *testing.T) {
 	results, missing, err := measure(t.Context(), config{cases: []string{"Flat", "Text", "Blob", "Route", "Status"}, rounds: 1, each: time.Millisecond, build: t.TempDir()})
 	require.NoError(t, err)

@@ -157,9 +157,12 @@ func flatSubject() *subject {
 		load: func(sample []byte) (func() bool, string) {
 			b := sample[cdr.HeaderSize:]
 			return func() bool {
-				return cdr.GetUint64(b) == stamp && cdr.GetFloat64(b[8:]) == 47.5 && cdr.GetFloat64(b[16:]) == 8.25 && cdr.GetFloat64(b[24:]) == 10000 &&
-					cdr.GetFloat32(b[32:]) == 200.5 && cdr.GetFloat32(b[36:]) == -30.25 && cdr.GetFloat32(b[40:]) == 0.125 && cdr.GetFloat32(b[44:]) == 351.5 &&
-					cdr.GetInt32(b[48:]) == -4711 && cdr.GetUint32(b[52:]) == 123456789 && cdr.GetInt32(b[56:]) == 50 && cdr.GetUint16(b[60:]) == 7000 &&
+				return cdr.GetUint64(b) == stamp && cdr.GetFloat64(b[8:]) == 47.5 && cdr.GetFloat64(b[16:]) == 8.25 &&
+					cdr.GetFloat64(b[24:]) == 10000 &&
+					cdr.GetFloat32(b[32:]) == 200.5 && cdr.GetFloat32(b[36:]) == -30.25 && cdr.GetFloat32(b[40:]) == 0.125 &&
+					cdr.GetFloat32(b[44:]) == 351.5 &&
+					cdr.GetInt32(b[48:]) == -4711 && cdr.GetUint32(b[52:]) == 123456789 && cdr.GetInt32(b[56:]) == 50 &&
+					cdr.GetUint16(b[60:]) == 7000 &&
 					b[62] == 3 && b[63] != 0
 			}, "14 loads by hand"
 		},
@@ -331,7 +334,8 @@ func statusSubject() *subject {
 			armed, _ := view.Armed()
 			note, _ := view.Note()
 			list, ok := view.Counters()
-			return view.Time() == stamp && view.Unit() == 42 && temperature == 21.5 && fuel == 0.75 && armed && len(note) == 24 && ok && list.Len() == counters
+			return view.Time() == stamp && view.Unit() == 42 && temperature == 21.5 && fuel == 0.75 && armed && len(note) == 24 &&
+				ok && list.Len() == counters
 		},
 	}
 }

@@ -142,18 +142,19 @@ func (p *peer) operations(s *subject) ([]operation, error) {
 			kind kind
 			name string
 		}{{write, "encode"}, {read, "decode"}} {
-			list = append(list, operation{s.name, how.kind, p.name, fmt.Sprintf("%s, XCDR%d", how.name, version), len(theirs), func(n int) (c cost, err error) {
-				answer, err := p.ask("time %s %d %s %d", s.name, version, how.name, n)
-				if err != nil {
-					return c, err
-				}
-				var ns int64
-				if _, err := fmt.Sscan(answer, &ns, &c.allocations, &c.allocated); err != nil {
-					return c, fmt.Errorf("%s: answer %q: %w", p.name, answer, err)
-				}
-				c.cpu = time.Duration(ns)
-				return c, nil
-			}})
+			list = append(list, operation{s.name, how.kind, p.name, fmt.Sprintf("%s, XCDR%d", how.name, version), len(theirs),
+				func(n int) (c cost, err error) {
+					answer, err := p.ask("time %s %d %s %d", s.name, version, how.name, n)
+					if err != nil {
+						return c, err
+					}
+					var ns int64
+					if _, err := fmt.Sscan(answer, &ns, &c.allocations, &c.allocated); err != nil {
+						return c, fmt.Errorf("%s: answer %q: %w", p.name, answer, err)
+					}
+					c.cpu = time.Duration(ns)
+					return c, nil
+				}})
 		}
 	}
 	return list, nil

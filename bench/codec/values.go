@@ -53,7 +53,8 @@ func route() *wire.Route {
 }
 
 func status() *wire.Status {
-	s := &wire.Status{Time: stamp, Unit: 42, Temperature: new(21.5), Fuel: new(float32(0.75)), Armed: new(true), Note: new(text(2)), Counters: new(make([]int32, counters))}
+	s := &wire.Status{Time: stamp, Unit: 42, Temperature: new(21.5), Fuel: new(float32(0.75)), Armed: new(true),
+		Note: new(text(2)), Counters: new(make([]int32, counters))}
 	for i := range *s.Counters {
 		(*s.Counters)[i] = int32(-i)
 	}

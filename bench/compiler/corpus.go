@@ -46,8 +46,8 @@ func (c *corpus) write(name, text string) error {
 	return os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o666)
 }
 
-// module is in the style of a large interface definition: a struct of ten members every thirteen lines, with annotations, comments and
-// constants between them.
+// module is in the style of a large interface definition: a struct of ten members every thirteen lines, with
+// annotations, comments and constants between them.
 func module(name string, lines int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "module %s {\n  enum Kind { KIND_A, KIND_B, KIND_C };\n", name)

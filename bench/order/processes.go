@@ -46,7 +46,8 @@ func startReplicas(ctx context.Context, c config) error {
 	errs := make([]error, replicas)
 	for i := range replicas {
 		cmd := c.hosts.command(ctx, i, self,
-			"-impl", c.impl, "-hosts", c.hosts.String(), "-size", fmt.Sprint(c.size), "-inflight", fmt.Sprint(c.inflight), "-duration", c.duration.String(),
+			"-impl", c.impl, "-hosts", c.hosts.String(), "-size", fmt.Sprint(c.size), "-inflight", fmt.Sprint(c.inflight),
+			"-duration", c.duration.String(),
 			"-warmup", c.warmup.String(), "-cpuprofile", c.profiles, "-replica", fmt.Sprint(i), "-ports", strings.Join(ports, ","))
 		cmd.Stderr = os.Stderr
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

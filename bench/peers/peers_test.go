@@ -62,7 +62,8 @@ func (a *attempt) Errorf(format string, args ...any) {
 }
 func (a *attempt) FailNow() { runtime.Goexit() }
 
-// again runs programs a few times at most: those of others may not find each other in time, or lose something, on a machine that has much else to do.
+// again runs programs a few times at most: those of others may not find each other in time, or lose something, on a
+// machine that has much else to do.
 func again(t *testing.T, run func(t require.TestingT)) {
 	for try := 1; ; try++ {
 		a, ended := new(attempt), make(chan struct{})

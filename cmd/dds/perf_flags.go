@@ -140,7 +140,8 @@ func workFlags(f *pflag.FlagSet, o *bench.Options) {
 func criteriaFlags(f *pflag.FlagSet, c *bench.Criteria) {
 	f.Var(&parsed[*int]{&c.MinMatch, "n", optional(strconv.Atoi), ""}, "min-match", "fail below so many matched endpoints")
 	f.Var(&parsed[*uint64]{&c.MinSamples, "n", optional(parseCount), ""}, "min-samples", "fail below so many samples at a reader, or round trips")
-	f.Var(&parsed[*float64]{&c.MinRate, "rate", optional(bench.ParseRate), ""}, "min-rate", "fail below so many samples per second at a reader, or round trips")
+	f.Var(&parsed[*float64]{&c.MinRate, "rate", optional(bench.ParseRate), ""}, "min-rate",
+		"fail below so many samples per second at a reader, or round trips")
 	lost := ""
 	if c.MaxLost != nil {
 		lost = strconv.FormatUint(*c.MaxLost, 10)

@@ -138,10 +138,12 @@ func (p *printer) interval(i bench.Interval) {
 		p.failed = p.csv.WriteInterval(i)
 	default:
 		if len(p.intervals) == 1 {
-			_, p.failed = fmt.Fprintf(p.w, "%14s %14s %12s %14s %10s %10s %12s\n", "Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples")
+			_, p.failed = fmt.Fprintf(p.w, "%14s %14s %12s %14s %10s %10s %12s\n", "Length (Bytes)", "Total Samples", "Samples/s",
+				"Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples")
 		}
 		if p.failed == nil {
-			_, p.failed = fmt.Fprintf(p.w, "%14d %14d %12.0f %14.0f %10.1f %10.1f %12d\n", i.Size, i.Total, i.Rate, i.Average, i.Mbps(i.Rate), i.Mbps(i.Average), i.Lost)
+			_, p.failed = fmt.Fprintf(p.w, "%14d %14d %12.0f %14.0f %10.1f %10.1f %12d\n", i.Size, i.Total, i.Rate, i.Average,
+				i.Mbps(i.Rate), i.Mbps(i.Average), i.Lost)
 		}
 	}
 }

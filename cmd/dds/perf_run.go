@@ -39,8 +39,10 @@ func (m *matrix) flags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.Var(&parsed[[]int]{&m.readers, "n,...", listOf(strconv.Atoi), strconv.Itoa(m.readers[0])}, "readers", "reader processes")
 	f.IntVar(&m.Writers, "writers", m.Writers, "writer processes")
-	f.VarP(&parsed[[]int]{&m.sizes, "size,...", listOf(bench.ParseSize), bench.FormatSize(m.sizes[0])}, "size", "s", "size of an encoded sample: 128, 10K, 1M")
-	f.VarP(&parsed[[]float64]{&m.rates, "rate,...", listOf(bench.ParseRate), bench.FormatRate(m.rates[0])}, "rate", "r", "samples per second of a writer: max, 1000, 50k")
+	f.VarP(&parsed[[]int]{&m.sizes, "size,...", listOf(bench.ParseSize), bench.FormatSize(m.sizes[0])}, "size", "s",
+		"size of an encoded sample: 128, 10K, 1M")
+	f.VarP(&parsed[[]float64]{&m.rates, "rate,...", listOf(bench.ParseRate), bench.FormatRate(m.rates[0])}, "rate", "r",
+		"samples per second of a writer: max, 1000, 50k")
 	f.BoolVar(&m.RoundTrip, "roundtrip", m.RoundTrip, "ping and pong in place of pub and sub")
 	f.VarP(&parsed[[]bench.Level]{&m.levels, "level,...", listOf(word[bench.Level]), string(m.levels[0])}, "qos", "q",
 		"unordered (best effort), atomic (reliable), stored (transient local) or logged (persistent)")

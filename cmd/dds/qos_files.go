@@ -45,7 +45,8 @@ func (p *profileFlags) validate(w io.Writer, files []string) error {
 		var errs qos.XMLErrors
 		switch {
 		case err == nil:
-			fmt.Fprintf(w, "%s: %s, %s\n", f, count(len(provider.Profiles())-profiles, "profile"), count(len(provider.Warnings())-warnings, "warning"))
+			fmt.Fprintf(w, "%s: %s, %s\n", f, count(len(provider.Profiles())-profiles, "profile"),
+				count(len(provider.Warnings())-warnings, "warning"))
 		case errors.As(err, &errs):
 			failed = true
 			fmt.Fprintln(w, err)

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// A run is milliseconds long, and nothing of it is needed afterwards. With the usual setting the garbage collector takes as long as
-// the runs do, for a heap of a few megabytes.
+// A run is milliseconds long, and nothing of it is needed afterwards. With the usual setting the garbage collector
+// takes as long as the runs do, for a heap of a few megabytes.
 const (
 	gcPercent   = 1600
 	memoryLimit = 2 << 30 // a collection comes sooner when a long run's trace gets near to it

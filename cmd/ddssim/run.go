@@ -80,7 +80,8 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.IntVar(&s.stored, "stored", 3, "in a sweep: also with stored channels, where a crash is at every `K`-th step, those of disks among them; 1: at all of them; 0: none")
 	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
 	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
-	fs.StringVar(&s.changes, "changes", "", "in a sweep: only these changes of the view, a `LIST` of "+strings.Join(cluster.Changes, ", ")+": joins is two at once; in return one comes back that has died, in returns all, with stored channels only")
+	fs.StringVar(&s.changes, "changes", "", "in a sweep: only these changes of the view, a `LIST` of "+
+		strings.Join(cluster.Changes, ", ")+": joins is two at once; in return one comes back that has died, in returns all, with stored channels only")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
 	fs.BoolVar(&s.verbose, "v", false, "print what each seed has drawn, before it runs; of one seed that is printed anyway")
 	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
@@ -227,7 +228,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		end = s.runAll(ctx, stdout, stderr, scenarios, jobs)
 		if s.stored > 0 && ctx.Err() == nil {
-			fmt.Fprintf(stdout, "with stored channels: %d changes and single crashes; %d crashes the same as a step earlier\n", count.Singles, count.SameSingles)
+			fmt.Fprintf(stdout, "with stored channels: %d changes and single crashes; %d crashes the same as a step earlier\n",
+				count.Singles, count.SameSingles)
 		}
 		if s.pairs > 0 && ctx.Err() == nil {
 			fmt.Fprintf(stdout, "pairs of crashes: %d in all; %d with the two the other way round, %d the same as a step earlier, %d but for what nobody can read, %d thinned out; %d run\n",
@@ -388,7 +390,8 @@ const shrinkRuns = 400
 func (s *settings) shrink(r *cluster.Result, stdout io.Writer) (*cluster.Result, string) {
 	o, smaller := cluster.Shrink(r, s.options, shrinkRuns)
 	replay := s.replay(r.Plan.Seed, o)
-	fmt.Fprintf(stdout, "\nsmaller: %d of %d acts and faults, %v\n%v\nreplay: %s\n", len(o.Keep), r.Scheduled, smaller.Plan.Length, smaller.Err, replay)
+	fmt.Fprintf(stdout, "\nsmaller: %d of %d acts and faults, %v\n%v\nreplay: %s\n", len(o.Keep), r.Scheduled,
+		smaller.Plan.Length, smaller.Err, replay)
 	return smaller, replay
 }
 

@@ -98,13 +98,15 @@ func (p *picture) axis() {
 func (p *picture) event(e cluster.Event, draw bool) {
 	if e.Node == 0 {
 		if e.Kind == cluster.Fault_ {
-			fmt.Fprintf(p, "<line class=\"x\" x1=\"%.1f\" x2=\"%.1f\" y1=\"16\" y2=\"26\"><title>%s</title></line>\n", p.x(e.At), p.x(e.At), html.EscapeString(e.String()))
+			fmt.Fprintf(p, "<line class=\"x\" x1=\"%.1f\" x2=\"%.1f\" y1=\"16\" y2=\"26\"><title>%s</title></line>\n", p.x(e.At),
+				p.x(e.At), html.EscapeString(e.String()))
 		}
 		return
 	}
 	switch e.Kind {
 	case cluster.Start:
-		fmt.Fprintf(p, "<text x=\"0\" y=\"%d\">%s host %d</text><text x=\"0\" y=\"%d\">%s</text>\n", p.y(e.Node, 0)+10, html.EscapeString(e.Text), e.Host, p.y(e.Node, 1)+10, e.Node)
+		fmt.Fprintf(p, "<text x=\"0\" y=\"%d\">%s host %d</text><text x=\"0\" y=\"%d\">%s</text>\n", p.y(e.Node, 0)+10,
+			html.EscapeString(e.Text), e.Host, p.y(e.Node, 1)+10, e.Node)
 		p.mark(e, "#080")
 	case cluster.Crashed, cluster.Excluded, cluster.GaveWay, cluster.Left:
 		p.finish(e.Node, e.At)
@@ -116,7 +118,8 @@ func (p *picture) event(e cluster.Event, draw bool) {
 	case cluster.Deliver:
 		if draw && int(e.SG) < lanes {
 			y := p.y(e.Node, int(e.SG))
-			fmt.Fprintf(p, "<line class=\"d\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"><title>%s</title></line>\n", p.x(e.At), p.x(e.At), y, y+laneHeight, html.EscapeString(e.String()))
+			fmt.Fprintf(p, "<line class=\"d\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"><title>%s</title></line>\n", p.x(e.At),
+				p.x(e.At), y, y+laneHeight, html.EscapeString(e.String()))
 		}
 	case cluster.Decision:
 		if w := e.What; w.Kind == derecho.Installed && int(w.Subgroup) < lanes {

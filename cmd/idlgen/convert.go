@@ -37,9 +37,11 @@ func (s *settings) setFrom(v string) error {
 	return nil
 }
 
-// options are what the compiler needs for a file. One in XML is turned into IDL first; what follows reads it under its name with .idl.
+// options are what the compiler needs for a file. One in XML is turned into IDL first; what follows reads it under its
+// name with .idl.
 func (s *settings) options(file, dir string) (idl string, opts idlc.Options, err error) {
-	opts = idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing, Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)}
+	opts = idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing, Package: s.pkg,
+		Map: s.modules, ImportPath: importPath(dir)}
 	if ros := slices.Contains([]string{".msg", ".srv", ".action"}, filepath.Ext(file)); ros != (s.from == "ros2") {
 		return "", opts, fmt.Errorf("%s: -from ros2 reads .msg, .srv and .action files, and only it does", file)
 	}

@@ -6,8 +6,9 @@
 //
 //	//go:generate go run github.com/omg-dds-go/dds/cmd/idlgen types.idl
 //
-// -check writes nothing and exits with 1 if a generated file is not what it would write now. Exit status: 0 done, 1 errors
-// in the input or files not up to date, 2 wrong use. idlgen -help teaches the rest. Package idlc says what is accepted and how it becomes Go.
+// -check writes nothing and exits with 1 if a generated file is not what it would write now. Exit status: 0 done, 1
+// errors in the input or files not up to date, 2 wrong use. idlgen -help teaches the rest. Package idlc says what is
+// accepted and how it becomes Go.
 //
 //	idlgen -to idl|xml|jsonschema|typeobject [-from xml] [-type NAME] FILE...
 //

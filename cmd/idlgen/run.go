@@ -171,7 +171,8 @@ func (s *settings) mapModule(v string) error {
 		}
 	}
 	// What Go lets compilers refuse in an import path, most do.
-	if strings.ContainsAny(importPath, "!\"#$%&'()*,:;<=>?[]^`{|}\\ \uFFFD") || path.Clean(importPath) != importPath || strings.ContainsAny(importPath[:1], "./") {
+	if strings.ContainsAny(importPath, "!\"#$%&'()*,:;<=>?[]^`{|}\\ \uFFFD") || path.Clean(importPath) != importPath ||
+		strings.ContainsAny(importPath[:1], "./") {
 		return fmt.Errorf("%q is not the import path of a Go package", importPath)
 	}
 	if old, twice := s.modules[module]; twice && old != importPath {
@@ -215,8 +216,8 @@ type translation struct {
 	err       error // the file could not be read at all
 }
 
-// translations translates the files at the same time and gives the results in the order of the files. At most one more than there are
-// processors is under way or waits to be taken.
+// translations translates the files at the same time and gives the results in the order of the files. At most one more
+// than there are processors is under way or waits to be taken.
 func (s *settings) translations() <-chan chan translation {
 	all := make(chan chan translation, runtime.GOMAXPROCS(0))
 	go func() {

@@ -74,8 +74,8 @@ func exchange(t *testing.T, p peer, lacks func(*xtypes.Type, representation) str
 	}
 }
 
-// unpadded leaves out the padding of a sample and its count, which XTypes 1.3 §7.6.3.1.2 asks for and older implementations do not write:
-// RTPS pads the submessage around it.
+// unpadded leaves out the padding of a sample and its count, which XTypes 1.3 §7.6.3.1.2 asks for and older
+// implementations do not write: RTPS pads the submessage around it.
 func unpadded(sample []byte) []byte {
 	short := slices.Clone(sample[:len(sample)-int(sample[3]&3)])
 	short[3] &^= 3

@@ -36,13 +36,23 @@ func (v *Violation) Unwrap() error { return v.Err }
 
 func newChecker(plan Plan) *checker {
 	return &checker{
-		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, started: map[derecho.NodeID]int{}, givenUp: map[derecho.NodeID]bool{}, member: map[derecho.NodeID]bool{}, outcast: map[string]bool{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
-		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
-		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
-		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
-		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{}, leaving: map[derecho.NodeID][]derecho.NodeID{},
-		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]uint32{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{}, withdrawn: map[string]bool{},
+		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{},
+		started: map[derecho.NodeID]int{}, givenUp: map[derecho.NodeID]bool{}, member: map[derecho.NodeID]bool{},
+		outcast: map[string]bool{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
+		epochs: map[place]*epochTrace{}, sent: map[string]sent{},
+		last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{}, known: map[derecho.NodeID][]string{},
+		infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{},
+		sends: map[sendKey][]string{}, order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{},
+		group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
+		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
+		leaving: map[derecho.NodeID][]derecho.NodeID{}, logs: map[derecho.NodeID]uint64{},
+		refused: map[derecho.NodeID]bool{}, readers: map[knownReaders][]string{},
+		ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{},
+		begun: map[begun]uint32{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{},
+		counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{},
+		have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{},
+		quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{},
+		withdrawn: map[string]bool{},
 	}
 }
 
@@ -105,38 +115,39 @@ type delivery struct {
 }
 
 type checker struct {
-	plan      Plan
-	hosts     map[derecho.NodeID]uint64
-	names     map[derecho.NodeID]string
-	started   map[derecho.NodeID]int  // event at which a node started
-	givenUp   map[derecho.NodeID]bool // its log does not answer
-	member    map[derecho.NodeID]bool // of some view, ever
-	outcast   map[string]bool         // processes without which their group went on, and that are in none since, by their names
-	ended     map[derecho.NodeID]int  // event at which it crashed or was excluded
-	left      map[derecho.NodeID]int  // event at which it began to leave
-	epochs    map[place]*epochTrace
-	sent      map[string]sent
-	sends     map[sendKey][]string
-	last      map[derecho.NodeID]map[derecho.SubgroupID]uint32
-	known     map[derecho.NodeID][]string
-	infos     map[knownAt]uint64 // of endpoints, as nodes were told
-	asked     map[string]uint64  // and as their owners want it
-	readers   map[knownReaders][]string
-	ready     map[derecho.ChannelID][]string
-	due       map[string][]string // by reader: what was written by those that knew it, or since it was ready
-	got       map[derecho.NodeID]map[string]bool
-	order     map[stream]number
-	group     map[derecho.NodeID]uint64
-	rows      map[derecho.NodeID]map[rowKey]*derecho.Row
-	removed   map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
-	pending   map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
-	leaving   map[derecho.NodeID][]derecho.NodeID        // whom a node is removing, between two views
-	loads     []load
-	since     map[begun][]uint32                 // the epochs with which histories of channels began
-	have      map[begun][]derecho.NodeID         // who has the state
-	own       map[string]derecho.ChannelID       // of endpoints, as their owners were told of them
-	keep      map[string]bool                    // which of these keep the state
-	quit      map[keptBy][]derecho.NodeID        // who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew
+	plan    Plan
+	hosts   map[derecho.NodeID]uint64
+	names   map[derecho.NodeID]string
+	started map[derecho.NodeID]int  // event at which a node started
+	givenUp map[derecho.NodeID]bool // its log does not answer
+	member  map[derecho.NodeID]bool // of some view, ever
+	outcast map[string]bool         // processes without which their group went on, and that are in none since, by their names
+	ended   map[derecho.NodeID]int  // event at which it crashed or was excluded
+	left    map[derecho.NodeID]int  // event at which it began to leave
+	epochs  map[place]*epochTrace
+	sent    map[string]sent
+	sends   map[sendKey][]string
+	last    map[derecho.NodeID]map[derecho.SubgroupID]uint32
+	known   map[derecho.NodeID][]string
+	infos   map[knownAt]uint64 // of endpoints, as nodes were told
+	asked   map[string]uint64  // and as their owners want it
+	readers map[knownReaders][]string
+	ready   map[derecho.ChannelID][]string
+	due     map[string][]string // by reader: what was written by those that knew it, or since it was ready
+	got     map[derecho.NodeID]map[string]bool
+	order   map[stream]number
+	group   map[derecho.NodeID]uint64
+	rows    map[derecho.NodeID]map[rowKey]*derecho.Row
+	removed map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
+	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
+	leaving map[derecho.NodeID][]derecho.NodeID        // whom a node is removing, between two views
+	loads   []load
+	since   map[begun][]uint32           // the epochs with which histories of channels began
+	have    map[begun][]derecho.NodeID   // who has the state
+	own     map[string]derecho.ChannelID // of endpoints, as their owners were told of them
+	keep    map[string]bool              // which of these keep the state
+	// who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew
+	quit      map[keptBy][]derecho.NodeID
 	fewer     map[keptBy]int                     // how many others a node had removed when it began to wait for it
 	holds     map[keptBy]uint32                  // since which epoch the history goes that a node has
 	withdrawn map[string]bool                    // "node by endpoint": the node has carried out that it is withdrawn; the layer above is told later
@@ -164,7 +175,8 @@ func (c *checker) epoch(at place) *epochTrace {
 	e := c.epochs[at]
 	if e == nil {
 		e = &epochTrace{installed: map[derecho.NodeID]bool{}, drained: map[derecho.NodeID]bool{}, delivered: map[derecho.NodeID][]delivery{},
-			stored: map[derecho.NodeID]int{}, decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{}, accuses: map[derecho.NodeID]bool{}}
+			stored: map[derecho.NodeID]int{}, decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{},
+			accuses: map[derecho.NodeID]bool{}}
 		c.epochs[at] = e
 	}
 	return e
@@ -332,7 +344,8 @@ func (c *checker) stable(node derecho.NodeID, at place, t *epochTrace, seq uint6
 				held = max(held, t.reports[rank][q])
 			}
 			if held < need {
-				c.failf("A6: %s delivers %d of subgroup %d epoch %d, and %s holds of %s only %d of %d", node, seq, at.sg, at.epoch, q, t.senders[rank], held, need)
+				c.failf("A6: %s delivers %d of subgroup %d epoch %d, and %s holds of %s only %d of %d", node, seq, at.sg,
+					at.epoch, q, t.senders[rank], held, need)
 			}
 		}
 	}
@@ -360,7 +373,8 @@ func (c *checker) decision(i int, e Event) {
 		}
 		c.installed(i, e.Node, at, t, w)
 	case derecho.Decided:
-		if slices.ContainsFunc(w.Ends, func(end uint64) bool { return end != forever }) { // else one has drained all of it, and nothing had to be agreed on
+		// else one has drained all of it, and nothing had to be agreed on
+		if slices.ContainsFunc(w.Ends, func(end uint64) bool { return end != forever }) {
 			c.agreed(i, e.Node, at, t, w.Members)
 		}
 		t.decided[e.Node] = true
@@ -460,8 +474,8 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	}
 }
 
-// alone: a failure leaves the subgroups alone of which none that fails was a member. Where states are kept one that is no member any more may owe one, and logs of nodes
-// count that are to become members.
+// alone: a failure leaves the subgroups alone of which none that fails was a member. Where states are kept one that is
+// no member any more may owe one, and logs of nodes count that are to become members.
 func (c *checker) alone(node derecho.NodeID, w derecho.Event) {
 	gone := c.leaving[node]
 	switch {
@@ -470,7 +484,8 @@ func (c *checker) alone(node derecho.NodeID, w derecho.Event) {
 	case len(gone) > 0 && !slices.ContainsFunc(w.Members, func(n derecho.NodeID) bool { return len(w.Kept[n]) > 0 }):
 		before := c.epoch(place{w.Group, w.Subgroup, c.last[node][w.Subgroup]})
 		if !slices.ContainsFunc(gone, func(n derecho.NodeID) bool { return slices.Contains(before.members, n) }) {
-			c.failf("M8: %v fail, and %s begins epoch %d of subgroup %d, in which none of them was: %v", gone, node, w.Epoch, w.Subgroup, before.members)
+			c.failf("M8: %v fail, and %s begins epoch %d of subgroup %d, in which none of them was: %v", gone, node, w.Epoch,
+				w.Subgroup, before.members)
 		}
 	}
 }
@@ -560,9 +575,10 @@ func (c *checker) primary(i int, at place, next *epochTrace) {
 	}
 }
 
-// agreed: when a member knows how a view ends, members with a majority of the weights have accepted a ballot, but for those whose death a member on their host can
-// certify. Here, too, who leaves counts as any other. Which ballot is not asked: whoever decides may have accepted a later one than that by which it knows, and the
-// value of both is the same (T1).
+// agreed: when a member knows how a view ends, members with a majority of the weights have accepted a ballot, but for
+// those whose death a member on their host can certify. Here, too, who leaves counts as any other. Which ballot is not
+// asked: whoever decides may have accepted a later one than that by which it knows, and the value of both is the same
+// (T1).
 func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, stay []derecho.NodeID) {
 	key := rowKey{0, at.epoch}
 	row := c.rows[node][key]
@@ -599,7 +615,8 @@ func (c *checker) enters(node derecho.NodeID, group uint64) {
 	c.member[node] = true
 }
 
-// witness is the member that has the name of the witness; of several, one that died and has come back, the one that was there first.
+// witness is the member that has the name of the witness; of several, one that died and has come back, the one that was
+// there first.
 func (c *checker) witness(members []derecho.NodeID) (first derecho.NodeID) {
 	for _, m := range members {
 		if c.names[m] == "p1" && (first == 0 || c.started[m] < c.started[first]) {

@@ -8,9 +8,10 @@ import (
 
 // checkBack: in the end nobody waits for logs that are there, and nobody is kept from writing by anything else.
 //
-// Which logs a channel needs is judged by what the disks have, and not by what the nodes say. A group may have gone back to the logs of any that
-// have had the channel, so it may wait as long as one is away that was announced in it. Otherwise it waits for those of the last epoch that any log
-// knows which is there, and after a while, which is over when the trace ends, for a majority of these. Without any log nobody waits.
+// Which logs a channel needs is judged by what the disks have, and not by what the nodes say. A group may have gone
+// back to the logs of any that have had the channel, so it may wait as long as one is away that was announced in it.
+// Otherwise it waits for those of the last epoch that any log knows which is there, and after a while, which is over
+// when the trace ends, for a majority of these. Without any log nobody waits.
 func (c *checker) checkBack(events []Event) {
 	back := map[derecho.ChannelID][]uint64{} // the logs that are there
 	had := map[begun][]uint64{}              // the logs that had the channel in epochs of a group

@@ -42,7 +42,8 @@ func (c *checker) checkKept(events []Event) {
 		case e.Kind == Holds:
 			holds = e
 		case e.Kind == Kept && e.Text != holds.Text:
-			c.failf("P1: %s holds %d messages of channel %d, and its log has %d, or others", e.Node, len(strings.Fields(holds.Text)), e.Channel, len(strings.Fields(e.Text)))
+			c.failf("P1: %s holds %d messages of channel %d, and its log has %d, or others", e.Node,
+				len(strings.Fields(holds.Text)), e.Channel, len(strings.Fields(e.Text)))
 		}
 	}
 }
@@ -111,7 +112,8 @@ func (c *checker) checkEpoch(at place, t *epochTrace) {
 	}
 	for _, d := range longest {
 		if index := d.seq / uint64(len(t.senders)); t.ends != nil && index >= t.ends[t.rank(d.sender)] {
-			c.failf("A4: subgroup %d epoch %d: index %d of %s was delivered, which ends at %d", at.sg, at.epoch, index, d.sender, t.ends[t.rank(d.sender)])
+			c.failf("A4: subgroup %d epoch %d: index %d of %s was delivered, which ends at %d", at.sg, at.epoch, index, d.sender,
+				t.ends[t.rank(d.sender)])
 		}
 	}
 	if at.sg != 0 {
@@ -183,7 +185,8 @@ func (c *checker) awaits(e Event) {
 // knows: a node knows an endpoint of another one that keeps a channel.
 func (c *checker) knows(node, other derecho.NodeID, ch derecho.ChannelID) bool {
 	return slices.ContainsFunc(c.known[node], func(endpoint string) bool {
-		return strings.HasPrefix(endpoint, other.String()+"/") && c.own[endpoint] == ch && c.keep[endpoint] && !c.withdrawn[fmt.Sprintf("%s by %s", node, endpoint)]
+		return strings.HasPrefix(endpoint, other.String()+"/") && c.own[endpoint] == ch && c.keep[endpoint] &&
+			!c.withdrawn[fmt.Sprintf("%s by %s", node, endpoint)]
 	})
 }
 
@@ -191,8 +194,9 @@ func (c *checker) knows(node, other derecho.NodeID, ch derecho.ChannelID) bool {
 func (c *checker) loaded(e Event) {
 	at, by := begun{c.group[e.Node], e.Channel}, keptBy{e.Node, e.Channel}
 	if e.Text == "" && !slices.ContainsFunc(c.have[at], func(n derecho.NodeID) bool {
-		// Who had withdrawn before this node came owes it nothing, though it keeps the state until it has drained the epoch; nor does who withdrew
-		// before the source failed. Nor has anybody it whose own history began later: those who went on without this node.
+		// Who had withdrawn before this node came owes it nothing, though it keeps the state until it has drained the
+		// epoch; nor does who withdrew before the source failed. Nor has anybody it whose own history began later:
+		// those who went on without this node.
 		withdrawn := !c.knows(e.Node, n, e.Channel) && (slices.Contains(c.quit[by], n) || len(c.removed[e.Node]) > c.fewer[by])
 		return !c.removed[e.Node][n] && !withdrawn && c.holds[keptBy{n, e.Channel}] <= e.Epoch
 	}) {
@@ -202,7 +206,8 @@ func (c *checker) loaded(e Event) {
 	c.loads = append(c.loads, load{e.Node, at.group, c.holds[by], e})
 }
 
-// beganBefore: the history that a state as of an epoch is of. It may be told after the next one has begun, by a node that has withdrawn meanwhile, or that was slow.
+// beganBefore: the history that a state as of an epoch is of. It may be told after the next one has begun, by a node
+// that has withdrawn meanwhile, or that was slow.
 func (c *checker) beganBefore(at begun, epoch uint32) (since uint32) {
 	for _, began := range c.since[at] {
 		if began <= epoch {
@@ -221,8 +226,9 @@ func (c *checker) gives(node derecho.NodeID, ch derecho.ChannelID) {
 	}
 }
 
-// checkLoad: the state that a replica gets is what was delivered, from the beginning of the channel's history to the epoch from which on the replica keeps the
-// state itself. Of a stored channel what logs held of earlier groups comes in front: of that checkDurable speaks.
+// checkLoad: the state that a replica gets is what was delivered, from the beginning of the channel's history to the
+// epoch from which on the replica keeps the state itself. Of a stored channel what logs held of earlier groups comes in
+// front: of that checkDurable speaks.
 func (c *checker) checkLoad(l load) {
 	state := strings.Fields(l.Text)
 	var all []string

@@ -44,7 +44,8 @@ func (c *checker) forgotten(e Event) {
 	}
 }
 
-// addressed: a message is written, to the readers that its sender knows, and to those that were ready before, whether it knows them or not.
+// addressed: a message is written, to the readers that its sender knows, and to those that were ready before, whether
+// it knows them or not.
 func (c *checker) addressed(e Event) {
 	for _, reader := range c.ready[e.Channel] {
 		c.due[reader] = append(c.due[reader], e.Text)

@@ -7,8 +7,10 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// checkLeftOut: what a node has sent on a stored channel and was handed, in epochs in which it kept the channel in its log and ever since, is in the state in the end, or the node was told that it was left out (P2). It does not
-// matter whether anybody was told that it is stored: a wait for that which begins when the logs of the channel are back asks for nothing else.
+// checkLeftOut: what a node has sent on a stored channel and was handed, in epochs in which it kept the channel in its
+// log and ever since, is in the state in the end, or the node was told that it was left out (P2). It does not matter
+// whether anybody was told that it is stored: a wait for that which begins when the logs of the channel are back asks
+// for nothing else.
 func (c *checker) checkLeftOut(events []Event) {
 	owed := map[keptBy]map[string]uint64{} // by its text, with its number
 	keeps, logs := map[string]derecho.ChannelID{}, map[keptBy]bool{}

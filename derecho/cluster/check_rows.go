@@ -48,8 +48,10 @@ func (c *checker) told(e Event) {
 func (c *checker) persisted(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
 	list := t.delivered[node]
 	for ; t.stored[node] < len(list) && list[t.stored[node]].seq < row.Persisted; t.stored[node]++ {
-		if d := list[t.stored[node]]; slices.Contains(t.stores[node], d.channel) && !(c.durable[node][d.text] && c.counted(node, d.channel, row.Epoch, d.text)) {
-			c.failf("P1: %s tells that %d is stored of what it delivered in epoch %d, and %.40s is not, or does not count", node, row.Persisted, row.Epoch, d.text)
+		if d := list[t.stored[node]]; slices.Contains(t.stores[node], d.channel) &&
+			!(c.durable[node][d.text] && c.counted(node, d.channel, row.Epoch, d.text)) {
+			c.failf("P1: %s tells that %d is stored of what it delivered in epoch %d, and %.40s is not, or does not count", node,
+				row.Persisted, row.Epoch, d.text)
 		}
 	}
 }

@@ -464,8 +464,9 @@ func TestCheckers(t *testing.T) {
 	}
 }
 
-// Who had withdrawn before a node began to wait for a state owes it none, also if the node begins to wait for another state in the same
-// moment, whose source has not withdrawn. When the source of the first has failed, its history begins anew with nothing.
+// Who had withdrawn before a node began to wait for a state owes it none, also if the node begins to wait for another
+// state in the same moment, whose source has not withdrawn. When the source of the first has failed, its history begins
+// anew with nothing.
 func TestStatesThatAreAwaitedTogether(t *testing.T) {
 	const failed, withdrew, comes derecho.NodeID = 1, 2, 3
 	c := newChecker(Plan{})
@@ -489,8 +490,8 @@ func TestStatesThatAreAwaitedTogether(t *testing.T) {
 	require.Equal(t, []uint32{1}, c.since[begun{0, 6}])
 }
 
-// A member that has not acknowledged all of a view is not missed by who learns that the view ended from one that died in the step in which it ended it; it is
-// by who goes on before it, or without having learned it.
+// A member that has not acknowledged all of a view is not missed by who learns that the view ended from one that died
+// in the step in which it ended it; it is by who goes on before it, or without having learned it.
 func TestWhoDiesWhileItEndsAViewIsBelieved(t *testing.T) {
 	const ends, learns, behind derecho.NodeID = 1, 2, 3
 	all := []derecho.NodeID{ends, learns, behind}

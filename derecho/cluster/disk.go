@@ -11,9 +11,9 @@ import (
 	"github.com/omg-dds-go/dds/rdma/sim"
 )
 
-// disk is what survives a process: its log of the Logged subgroup, in two files, as in reality: the beginnings of epochs, and the
-// messages. It fails as disks do: of what was not synced, each file keeps the first entries, any number of them; a sync may be a lie (lie.go); a
-// whole disk may be lost.
+// disk is what survives a process: its log of the Logged subgroup, in two files, as in reality: the beginnings of
+// epochs, and the messages. It fails as disks do: of what was not synced, each file keeps the first entries, any number
+// of them; a sync may be a lie (lie.go); a whole disk may be lost.
 type disk struct {
 	run      *run
 	id       uint64
@@ -26,7 +26,8 @@ type disk struct {
 	crashIn  int           // operations until the process ends in the middle of its writing; 0: it does not
 	stuck    time.Duration // until when it does not answer
 	waits    time.Duration // since when a call waits for that, or has waited first; 0: none has
-	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
+	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log
+	// says of itself (nil: what it holds).
 	honest func(f *file) int
 	claims *derecho.LogState
 }
@@ -51,7 +52,8 @@ type entry struct {
 
 func (r *run) newDisk() *disk { return &disk{run: r, id: r.pick.Uint64() | 1} }
 
-// copy is what somebody has who copies the directory: all that was written, on a disk that has it, whatever the original does with it.
+// copy is what somebody has who copies the directory: all that was written, on a disk that has it, whatever the
+// original does with it.
 func (d *disk) copy() *disk {
 	of := func(f file) file { return file{entries: slices.Clone(f.entries), synced: len(f.entries)} }
 	return &disk{run: d.run, id: d.id, copied: true, starts: of(d.starts), messages: of(d.messages), openings: slices.Clone(d.openings)}
@@ -60,7 +62,8 @@ func (d *disk) copy() *disk {
 // open counts an opening. It is durable before anybody is told of the log.
 func (d *disk) open() { d.openings = append(d.openings, len(d.starts.entries)) }
 
-// medium is what the trace calls the log by what is on the disk: a copy has the identity of the original, which is odd, and a content of its own.
+// medium is what the trace calls the log by what is on the disk: a copy has the identity of the original, which is odd,
+// and a content of its own.
 func (d *disk) medium() uint64 {
 	if d.copied {
 		return d.id + 1
@@ -97,7 +100,8 @@ func (f *file) sync(p *process) {
 			if c.Loaded {
 				since = 0
 			}
-			p.run.emit(Event{Kind: Begun, Since: since, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, Openings: c.Openings, Past: c.Past, History: c.History, Written: c.Written, Text: string(c.State)})
+			p.run.emit(Event{Kind: Begun, Since: since, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(),
+				Logs: c.Logs, Openings: c.Openings, Past: c.Past, History: c.History, Written: c.Written, Text: string(c.State)})
 		}
 	}
 	f.synced = len(f.entries)
@@ -180,7 +184,8 @@ func (h *handle) put(f *file, entries ...entry) error {
 	return nil
 }
 
-// operate counts an operation of the disk, before which the process may end. It may take long: all else goes on meanwhile, the process too.
+// operate counts an operation of the disk, before which the process may end. It may take long: all else goes on
+// meanwhile, the process too.
 func (h *handle) operate() {
 	h.await()
 	if h.p.run.sweeps && !h.p.run.calm {

@@ -9,9 +9,9 @@ import (
 	"github.com/omg-dds-go/dds/internal/datadriven"
 )
 
-// A process ends before each operation on its log, one after the other: while messages are stored, while a newcomer gets the state and begins
-// its log with it, and while an epoch begins at the others. So do all at once, each before its own. All come back, and the checkers find
-// that nothing is lost which was durable.
+// A process ends before each operation on its log, one after the other: while messages are stored, while a newcomer
+// gets the state and begins its log with it, and while an epoch begins at the others. So do all at once, each before
+// its own. All come back, and the checkers find that nothing is lost which was durable.
 func TestEndAtEachDiskOperation(t *testing.T) {
 	for _, victims := range []string{"a", "b", "c", "abc"} {
 		t.Run(victims, func(t *testing.T) {

@@ -38,8 +38,8 @@ func lastEpochOf(e *Event) lastEpoch {
 	return l
 }
 
-// before: another epoch is later, whatever the numbers are. One of the logs was opened again between this epoch and that. Or those who began the other knew of all logs of this one's line, and that some had been opened again
-// since.
+// before: another epoch is later, whatever the numbers are. One of the logs was opened again between this epoch and
+// that. Or those who began the other knew of all logs of this one's line, and that some had been opened again since.
 func (e lastEpoch) before(o lastEpoch) bool {
 	for i, log := range e.logs {
 		if k := slices.Index(o.logs, log); k >= 0 && e.openings[i] < o.openings[k] {
@@ -56,7 +56,8 @@ func (e lastEpoch) before(o lastEpoch) bool {
 	return again
 }
 
-// lastWithout is the latest of some epochs of a group that was begun without a log as it is opened in another; the zero lastEpoch if there is none.
+// lastWithout is the latest of some epochs of a group that was begun without a log as it is opened in another; the zero
+// lastEpoch if there is none.
 func lastWithout(epochs []lastEpoch, log uint64, in lastEpoch) (last lastEpoch) {
 	for _, e := range epochs {
 		if e.opened[log] < in.opened[log] && e.epoch >= last.epoch {
@@ -66,8 +67,9 @@ func lastWithout(epochs []lastEpoch, log uint64, in lastEpoch) (last lastEpoch) 
 	return last
 }
 
-// unknownTo: whoever began another epoch had not been told of this one: but for the log that is asked about, it names some that had been opened more often than they knew. That others of its logs had been opened again says
-// nothing: an epoch also names logs that are waited for, which have not begun it.
+// unknownTo: whoever began another epoch had not been told of this one: but for the log that is asked about, it names
+// some that had been opened more often than they knew. That others of its logs had been opened again says nothing: an
+// epoch also names logs that are waited for, which have not begun it.
 func (e lastEpoch) unknownTo(o lastEpoch, log uint64) bool {
 	for l, n := range e.opened {
 		if l != log && o.opened[l] < n {
@@ -77,8 +79,9 @@ func (e lastEpoch) unknownTo(o lastEpoch, log uint64) bool {
 	return false
 }
 
-// parted: each of two epochs names a log that was opened more often than those who began the other knew: to go on from one loses what was stored in the other. Two that
-// name one opening of a log are of one group, and each knows only so many of the logs that have gone.
+// parted: each of two epochs names a log that was opened more often than those who began the other knew: to go on from
+// one loses what was stored in the other. Two that name one opening of a log are of one group, and each knows only so
+// many of the logs that have gone.
 func (e lastEpoch) parted(o lastEpoch) bool {
 	for i, log := range e.logs {
 		if k := slices.Index(o.logs, log); k >= 0 && e.openings[i] > 0 && e.openings[i] == o.openings[k] {
@@ -98,8 +101,9 @@ func (e lastEpoch) names(o lastEpoch) bool {
 	return false
 }
 
-// latest are those of some epochs, or of those of logs that may hold something if there are any, that are not before another, and of these the ones with the highest number. If disks that lie have forgotten how
-// often they were opened, two may be each before the other: then neither is; or more in a circle: then all count.
+// latest are those of some epochs, or of those of logs that may hold something if there are any, that are not before
+// another, and of these the ones with the highest number. If disks that lie have forgotten how often they were opened,
+// two may be each before the other: then neither is; or more in a circle: then all count.
 func latest(epochs []lastEpoch) (last []lastEpoch) {
 	if slices.ContainsFunc(epochs, func(e lastEpoch) bool { return e.written }) {
 		epochs = slices.DeleteFunc(slices.Clone(epochs), func(e lastEpoch) bool { return !e.written })
@@ -146,8 +150,9 @@ type written struct {
 	something bool
 }
 
-// reborn: a stored channel that nobody kept in the epoch before begins with a majority of the logs of the last
-// epoch of it that any of those which are there knows. It is the same in a group that has never had it and in one that lives on without anybody who keeps it.
+// reborn: a stored channel that nobody kept in the epoch before begins with a majority of the logs of the last epoch of
+// it that any of those which are there knows. It is the same in a group that has never had it and in one that lives on
+// without anybody who keeps it.
 func (c *checker) reborn(group uint64, w derecho.Event) {
 	for _, l := range w.Logs {
 		at := begun{group, l.Channel}
@@ -163,7 +168,8 @@ func (c *checker) reborn(group uint64, w derecho.Event) {
 		for i, e := range known {
 			for j, o := range known[:i] {
 				if e.written && o.written && e.parted(o) {
-					c.failf("P4: epoch %d begins with the logs %016x of channel %d, of which %016x and %016x have parted", w.Epoch, there, l.Channel, there[i], there[j])
+					c.failf("P4: epoch %d begins with the logs %016x of channel %d, of which %016x and %016x have parted",
+						w.Epoch, there, l.Channel, there[i], there[j])
 				}
 			}
 		}
@@ -248,7 +254,8 @@ type logPosition struct {
 	seq   uint64
 }
 
-// ascends: positions in a log ascend, from one run of its process to the next. Else one of two messages with one position, or epoch, may count as the other.
+// ascends: positions in a log ascend, from one run of its process to the next. Else one of two messages with one
+// position, or epoch, may count as the other.
 func (c *checker) ascends(e Event) {
 	last, any := c.appended[e.Log]
 	if any && (e.Epoch < last.epoch || e.Epoch == last.epoch && e.Seq <= last.seq) {
@@ -302,11 +309,11 @@ func majority(there, of []uint64) bool {
 	return 2*n > len(of)
 }
 
-// checkDurable: what every log of its epoch had on disk is in the state that the members hold in the end
-// (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back, which those that come back
-// need not know of; else another
-// line of history begins. While no log is there at all, who begins to keep the channel in memory has nothing. What disks have lied about is promised as far as lies.go says. Two groups that know nothing of each other are two lines; when they meet one
-// goes on, and the logs of the other are refused.
+// checkDurable: what every log of its epoch had on disk is in the state that the members hold in the end (P2, P3).
+// Promised is it as long as a majority of the logs of the last epoch comes back, which those that come back need not
+// know of; else another line of history begins. While no log is there at all, who begins to keep the channel in memory
+// has nothing. What disks have lied about is promised as far as lies.go says. Two groups that know nothing of each
+// other are two lines; when they meet one goes on, and the logs of the other are refused.
 func (c *checker) checkDurable(events []Event) {
 	for ch := range channels {
 		if stored(ch) {
@@ -390,7 +397,8 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				on, blank[lines] = lines, len(last.logs) == 0
 			}
 			line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, on})
-			// What the logs that are there have in the latest epoch that they know is promised all the same: it is only of later ones that they can not know.
+			// What the logs that are there have in the latest epoch that they know is promised all the same: it is only
+			// of later ones that they can not know.
 			for _, l := range sources(present(e.What, own, found), logs) {
 				for _, t := range text {
 					if s := at[t]; s.line != on && s.line == logs[l].line && have[t][l] && lies.copies[t][l] > 0 {
@@ -418,7 +426,8 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			}
 			if given != "" {
 				for _, t := range text {
-					if at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) && !slices.Contains(strings.Fields(e.Text), t) {
+					if at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) &&
+						!slices.Contains(strings.Fields(e.Text), t) {
 						c.failf("P2: %.40s was durable in all logs of epoch %d, and log %016x that has it is given %s", t, at[t].epoch, e.Log, given)
 					}
 				}
@@ -437,7 +446,8 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		case e.Kind == GivenUp:
 			givenUp[e.Node] = true
 		case e.Kind == Durable && e.Channel == ch && givenUp[e.Node]:
-			// The write that did not answer does. But the epoch has ended without it by then, and nobody is told that it is stored.
+			// The write that did not answer does. But the epoch has ended without it by then, and nobody is told that
+			// it is stored.
 		case e.Kind == Durable && e.Channel == ch:
 			if have[e.Text] == nil {
 				have[e.Text] = map[uint64]bool{}

@@ -98,7 +98,8 @@ func (r *run) fault(f Fault) {
 func (r *run) crashWriters() {
 	all := r.disks.IntN(3) == 0
 	for _, i := range r.disks.Perm(len(r.procs)) {
-		if p := r.procs[i]; !p.gone && slices.ContainsFunc(slices.Collect(maps.Values(p.wanted)), func(ep derecho.Endpoint) bool { return ep.Replica && stored(ep.Channel) }) {
+		if p := r.procs[i]; !p.gone && slices.ContainsFunc(slices.Collect(maps.Values(p.wanted)),
+			func(ep derecho.Endpoint) bool { return ep.Replica && stored(ep.Channel) }) {
 			if p.disk.crashIn = 1 + r.disks.IntN(12); !all {
 				return
 			}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A disk hangs when a write or a sync does not return, for longer than a lease or for longer than a node waits for it (Config.LogTimeout). It has not failed: in the end it
-// returns, and has done what it was asked for.
+// A disk hangs when a write or a sync does not return, for longer than a lease or for longer than a node waits for it
+// (Config.LogTimeout). It has not failed: in the end it returns, and has done what it was asked for.
 
 // hungAfter is Config.LogTimeout of runs in which disks hang, in leases.
 const hungAfter = 10
@@ -18,7 +18,8 @@ func (r *run) hang(p *process, d time.Duration) {
 	p.disk.stuck, p.disk.waits = r.w.Now()+d, 0
 }
 
-// await returns when the disk answers, or the process has ended. All others go on meanwhile, and so does the node, which another goroutine drives.
+// await returns when the disk answers, or the process has ended. All others go on meanwhile, and so does the node,
+// which another goroutine drives.
 func (h *handle) await() {
 	r := h.p.run
 	if h.d.waits == 0 && r.w.Now() < h.d.stuck {
@@ -62,9 +63,10 @@ func (p *process) keepsLog() bool {
 	return false
 }
 
-// stuck is a script against logs that do not answer. All write and read, and some store; then the disk of one hangs, while nothing else happens, or while somebody begins to store, so that the
-// epoch of the stored subgroup ends. Until that log is given up nobody is removed, and what is not stored is handed over as ever. Soon after it is, or after the disk has answered, all
-// have gone on.
+// stuck is a script against logs that do not answer. All write and read, and some store; then the disk of one hangs,
+// while nothing else happens, or while somebody begins to store, so that the epoch of the stored subgroup ends. Until
+// that log is given up nobody is removed, and what is not stored is handed over as ever. Soon after it is, or after the
+// disk has answered, all have gone on.
 func (r *run) stuck(at time.Duration) {
 	lease := r.plan.Lease
 	procs := r.castAll()

@@ -11,8 +11,9 @@ import (
 	"github.com/omg-dds-go/dds/internal/datadriven"
 )
 
-// A17: of several senders one sends, and those that are idle hold up nobody: its message is handed over everywhere within the time in which it gets
-// to all, what they promise gets to all, and what they have received does, whatever the rank of the sender and however long the others have been silent.
+// A17: of several senders one sends, and those that are idle hold up nobody: its message is handed over everywhere
+// within the time in which it gets to all, what they promise gets to all, and what they have received does, whatever
+// the rank of the sender and however long the others have been silent.
 func TestIdleSendersHoldUpNobody(t *testing.T) {
 	args := func(words ...string) (list []datadriven.Arg) {
 		for _, w := range words {
@@ -46,8 +47,9 @@ func TestIdleSendersHoldUpNobody(t *testing.T) {
 			}
 			require.Equal(t, len(names), handed)
 		}
-		// Three times something gets from one to others. What is posted while a post of the same row is under way waits until that is done, there and back; then it
-		// has its own way to go, and is looked at in the next step. No beat is waited for.
+		// Three times something gets from one to others. What is posted while a post of the same row is under way waits
+		// until that is done, there and back; then it has its own way to go, and is looked at in the next step. No beat
+		// is waited for.
 		const ways, each = 3, 4
 		most := ways * each * s.r.w.MaxDelay
 		require.Less(t, most, s.r.plan.Lease/derecho.Heartbeats)

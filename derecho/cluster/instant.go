@@ -11,9 +11,10 @@ import (
 	"github.com/omg-dds-go/dds/rdma/sim"
 )
 
-// instant is all on which it depends how a run goes on if a process dies now, as far as the process itself can have changed it. The rest
-// of its state dies with it. Two instants of one process that are equal lie in one event (sim.Moment), in which nobody else does
-// anything; so if the process dies at the one or at the other, the two runs are the same event for event, and so are their traces.
+// instant is all on which it depends how a run goes on if a process dies now, as far as the process itself can have
+// changed it. The rest of its state dies with it. Two instants of one process that are equal lie in one event
+// (sim.Moment), in which nobody else does anything; so if the process dies at the one or at the other, the two runs are
+// the same event for event, and so are their traces.
 type instant struct {
 	shown
 	memory uint64 // what the process shares

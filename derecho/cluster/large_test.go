@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In the runs of which their plan says so messages are delivered that do not fit the ring that senders begin with, while members come, go and fail.
+// In the runs of which their plan says so messages are delivered that do not fit the ring that senders begin with,
+// while members come, go and fail.
 func TestLargeMessages(t *testing.T) {
 	faults, err := ParseFaults("all")
 	require.NoError(t, err)

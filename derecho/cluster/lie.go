@@ -8,10 +8,10 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// A disk lies when it says that it has synced what it keeps in a memory of its own, which goes with the power. From some moment on
-// either of the two files of a log, or both, has nothing more than what it had. When the process ends so does the power of its disk: of what came
-// since, synced or not, each file keeps the first entries, any number of them. The trace has what was lost of what the disk had called
-// durable (Lost, Unbegun), so that the checkers know.
+// A disk lies when it says that it has synced what it keeps in a memory of its own, which goes with the power. From
+// some moment on either of the two files of a log, or both, has nothing more than what it had. When the process ends so
+// does the power of its disk: of what came since, synced or not, each file keeps the first entries, any number of them.
+// The trace has what was lost of what the disk had called durable (Lost, Unbegun), so that the checkers know.
 
 // lie makes files of a disk lie from now on: 1 the messages, 2 the beginnings of epochs, 3 both.
 func (d *disk) lie(files int) {
@@ -55,8 +55,8 @@ func (d *disk) bare(p *process, messages, starts file) {
 	}
 }
 
-// level and skip make the two files one log again, as who opens it does (dcps/log.go). An epoch that begins behind the messages that are
-// there has not begun; level returns the last that has.
+// level and skip make the two files one log again, as who opens it does (dcps/log.go). An epoch that begins behind the
+// messages that are there has not begun; level returns the last that has.
 func (d *disk) level() (begun uint32) {
 	if k := slices.IndexFunc(d.starts.entries, func(e entry) bool { return e.after > len(d.messages.entries) }); k >= 0 {
 		d.starts.entries = d.starts.entries[:k]
@@ -94,8 +94,9 @@ func disown(p *process, was file, keeps func(k int, e entry) bool) (lost int) {
 	return lost
 }
 
-// ownIn are the faults of ownStream that a run has: in some of the runs with all faults, chosen so that no other run is another one for them; where one
-// is named, it is in all. Of storms only disks that lie are a part; the others have scripts of their own.
+// ownIn are the faults of ownStream that a run has: in some of the runs with all faults, chosen so that no other run is
+// another one for them; where one is named, it is in all. Of storms only disks that lie are a part; the others have
+// scripts of their own.
 func (o Options) ownIn(seed uint64) (f Fault) {
 	all := o.Faults == AllFaults
 	if !all || seed%8 == 7 {
@@ -123,13 +124,14 @@ func (r *run) plotLies() {
 	}
 }
 
-// lieOf lets the disk of a process that has a log begin to lie, or those of all. In ordinary runs the power fails soon after, in storms
-// when the script says so.
+// lieOf lets the disk of a process that has a log begin to lie, or those of all. In ordinary runs the power fails soon
+// after, in storms when the script says so.
 func (r *run) lieOf() {
 	all := r.lies.IntN(3) == 0
 	for _, i := range r.lies.Perm(len(r.procs)) {
 		p := r.procs[i]
-		if p.gone || !slices.ContainsFunc(slices.Collect(maps.Values(p.wanted)), func(ep derecho.Endpoint) bool { return ep.Replica && stored(ep.Channel) }) {
+		if p.gone || !slices.ContainsFunc(slices.Collect(maps.Values(p.wanted)),
+			func(ep derecho.Endpoint) bool { return ep.Replica && stored(ep.Channel) }) {
 			continue
 		}
 		p.disk.lie(1 + r.lies.IntN(3))

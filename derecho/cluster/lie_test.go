@@ -10,9 +10,9 @@ import (
 	"github.com/omg-dds-go/dds/internal/datadriven"
 )
 
-// b's disk lies: of what it called synced since some moment each of its two files keeps the first entries, every number of them. Both processes
-// lose their power at once and come back, either first. What a's honest disk has is there in the end, for one whose log is a part of the last epoch
-// and has it is enough.
+// b's disk lies: of what it called synced since some moment each of its two files keeps the first entries, every number
+// of them. Both processes lose their power at once and come back, either first. What a's honest disk has is there in
+// the end, for one whose log is a part of the last epoch and has it is enough.
 func TestLieOfEachLength(t *testing.T) {
 	for _, first := range []string{"a", "b"} {
 		for messages := range 5 {
@@ -30,8 +30,8 @@ func TestLieBelieved(t *testing.T) {
 	require.ErrorContains(t, err, "P2: ")
 }
 
-// lieAt plays the scenario: b's disk keeps so many of the messages and beginnings that came when it lied. If it is believed it announces its
-// log as it was. It returns what the checkers say.
+// lieAt plays the scenario: b's disk keeps so many of the messages and beginnings that came when it lied. If it is
+// believed it announces its log as it was. It returns what the checkers say.
 func lieAt(t *testing.T, first string, messages, starts int, believed bool) error {
 	s := newScript(t)
 	args := func(words ...string) (list []datadriven.Arg) {
@@ -82,8 +82,9 @@ func lieAt(t *testing.T, first string, messages, starts int, believed bool) erro
 	return check(s.r.plan, s.r.events)
 }
 
-// Of a channel that all have lost who had its state only their logs are asked: of those who fail together each, not that of one who had failed, or withdrawn what keeps
-// the channel, before. What one of these has on disk is not excused.
+// Of a channel that all have lost who had its state only their logs are asked: of those who fail together each, not
+// that of one who had failed, or withdrawn what keeps the channel, before. What one of these has on disk is not
+// excused.
 func TestLogsOfTheLast(t *testing.T) {
 	const group, x, y, z = 1, 17, 18, 19 // z keeps nothing
 	for _, c := range []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// lies is what the disks of a channel's logs have lied about, for checkStored. A message that some disk has lost after all logs of its epoch
-// had called it durable need not be there in the end in three cases:
+// lies is what the disks of a channel's logs have lied about, for checkStored. A message that some disk has lost after
+// all logs of its epoch had called it durable need not be there in the end in three cases:
 //
 //   - The channel went on, and of the logs that were there none had it any more which had had the channel in the last epoch. One such log is
 //     enough.
@@ -39,7 +39,8 @@ type having struct {
 }
 
 func newLies() *lies {
-	return &lies{copies: map[string]map[uint64]int{}, missed: map[string]bool{}, before: map[uint64][]onDisk{}, forgot: map[uint64]uint32{}, again: map[string]bool{}, having: map[uint64]*having{}, excused: map[string]bool{}}
+	return &lies{copies: map[string]map[uint64]int{}, missed: map[string]bool{}, before: map[uint64][]onDisk{},
+		forgot: map[uint64]uint32{}, again: map[string]bool{}, having: map[uint64]*having{}, excused: map[string]bool{}}
 }
 
 func (l *lies) add(text string, log uint64, n int) {
@@ -120,7 +121,8 @@ func (h *having) know() {
 	}
 }
 
-// install: a view begins. First those do not count any more who have withdrawn what keeps the channel, if there are others, and then those who are no members.
+// install: a view begins. First those do not count any more who have withdrawn what keeps the channel, if there are
+// others, and then those who are no members.
 func (h *having) install(view uint32, members []derecho.NodeID, keep keepers) {
 	if view <= h.view {
 		return
@@ -144,8 +146,8 @@ func (h *having) install(view uint32, members []derecho.NodeID, keep keepers) {
 	}
 }
 
-// keepers are the endpoints of a channel that keep its state, by node: those that somebody was told of, but for those that their node has withdrawn in order. Of one that
-// has failed nobody executes that.
+// keepers are the endpoints of a channel that keep its state, by node: those that somebody was told of, but for those
+// that their node has withdrawn in order. Of one that has failed nobody executes that.
 type keepers map[derecho.NodeID]map[string]bool
 
 func (k keepers) known(node derecho.NodeID, endpoint string) {
@@ -162,8 +164,9 @@ func (k keepers) executed(w *derecho.Event) {
 	}
 }
 
-// resumed: the channel goes on from what a log holds, in a group and on a line of history. Some logs are there, and some of them, or others, have been announced
-// to the node that goes on; the last epoch of the line had some. If all who had the state have failed it may be another line than theirs: logs that have forgotten all know of none.
+// resumed: the channel goes on from what a log holds, in a group and on a line of history. Some logs are there, and
+// some of them, or others, have been announced to the node that goes on; the last epoch of the line had some. If all
+// who had the state have failed it may be another line than theirs: logs that have forgotten all know of none.
 func (l *lies) resumed(from uint64, in *having, there, announced []uint64, line uint32, last []uint64, logs map[uint64]onDisk, at map[string]onDisk) {
 	none := func(t string, of, there []uint64) bool {
 		return !slices.ContainsFunc(there, func(log uint64) bool { return slices.Contains(of, log) && l.copies[t][log] > 0 })

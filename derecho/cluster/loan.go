@@ -21,8 +21,9 @@ func (p *process) borrow(m *derecho.Message, text string) {
 	}
 }
 
-// returnSome gives back some messages, in any order, and all of them once nothing new happens. What was lent is unchanged until then,
-// whatever became of its sender, and of the node that it was lent to. The step that follows passes it on.
+// returnSome gives back some messages, in any order, and all of them once nothing new happens. What was lent is
+// unchanged until then, whatever became of its sender, and of the node that it was lent to. The step that follows
+// passes it on.
 func (p *process) returnSome() {
 	kept := p.loans[:0]
 	for _, l := range p.loans {
@@ -39,5 +40,6 @@ func (p *process) returnSome() {
 	p.loans = kept
 }
 
-// Reclaim implements derecho.Handler. Nobody waits for room in a driven node; and what is lent of an epoch that is over may be kept.
+// Reclaim implements derecho.Handler. Nobody waits for room in a driven node; and what is lent of an epoch that is over
+// may be kept.
 func (p *process) Reclaim(derecho.SubgroupID) {}

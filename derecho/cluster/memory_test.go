@@ -11,8 +11,9 @@ import (
 	"github.com/omg-dds-go/dds/internal/datadriven"
 )
 
-// a has gone when x was stored, b has it in its log and goes, and k has it in memory. a comes back, and k dies while the state is on its way from it, at any time:
-// a does not go on with its own log, which is older, but waits for that of b.
+// a has gone when x was stored, b has it in its log and goes, and k has it in memory. a comes back, and k dies while
+// the state is on its way from it, at any time: a does not go on with its own log, which is older, but waits for that
+// of b.
 func TestMemorySourceDies(t *testing.T) {
 	for at := time.Duration(0); at < 2*time.Millisecond; at += 125 * time.Microsecond {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {

@@ -111,7 +111,8 @@ func (p *process) boot() {
 		p.log.closed = true
 	}
 	p.log, p.recovered, p.took = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}, map[derecho.ChannelID]bool{}
-	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease, StatePiece: r.plan.Piece}
+	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring,
+		Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease, StatePiece: r.plan.Piece}
 	cfg.MaxRing = cfg.RingBytes << (largest + 2)
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
 		if !p.stores || slices.Contains(p.inMemory, ch) {
@@ -119,7 +120,8 @@ func (p *process) boot() {
 		}
 		p.recovered[ch], p.took[ch] = p.disk.history(ch), false
 		s := p.disk.found(ch)
-		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings, Past: s.Past, Opened: s.Opened, History: s.History, Written: s.Written})
+		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings,
+			Past: s.Past, Opened: s.Opened, History: s.History, Written: s.Written})
 		return s
 	}
 	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }
@@ -442,7 +444,8 @@ func (r *run) observeOthers(p *process, sg derecho.SubgroupID, epoch uint32) {
 // the Handler
 
 func (p *process) EndpointAdded(ep derecho.Endpoint) {
-	e := Event{Kind: Known, Node: p.id, Sender: ep.Node, Channel: ep.Channel, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info), Keeps: ep.Replica}
+	e := Event{Kind: Known, Node: p.id, Sender: ep.Node, Channel: ep.Channel, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID),
+		Seq: version(ep.Info), Keeps: ep.Replica}
 	for _, sg := range ep.Reads {
 		e.SG = sg.ID
 	}
@@ -483,7 +486,8 @@ func (p *process) Undelivered(derecho.SubgroupID, []derecho.Message) {}
 func (p *process) Excluded(error)                                    {}
 func (p *process) Failed(error)                                      {}
 
-// LogFailed implements derecho.Handler. A node gives up a log that does not answer; nothing is written to it from then on, even if it answers later.
+// LogFailed implements derecho.Handler. A node gives up a log that does not answer; nothing is written to it from then
+// on, even if it answers later.
 func (p *process) LogFailed(_ derecho.SubgroupID, node derecho.NodeID, err error) {
 	if node == p.id && p.disk.err == nil {
 		p.run.emit(Event{Kind: GivenUp, Node: p.id, Text: err.Error()})
@@ -631,7 +635,8 @@ func (p *process) addEndpoint(ch derecho.ChannelID, writes bool) {
 	p.announce(ep)
 }
 
-// storeAll: in the end every process that keeps a stored channel has announced its log: what only a log has would be waited for without end.
+// storeAll: in the end every process that keeps a stored channel has announced its log: what only a log has would be
+// waited for without end.
 func (p *process) storeAll() {
 	if p.stores {
 		return
@@ -761,7 +766,8 @@ func (p *process) write(ep derecho.Endpoint) error {
 	return p.say(ep, fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", size)))
 }
 
-// say sends a message with a given text. That there is no room, or that the channel waits for logs, is an answer, which it returns.
+// say sends a message with a given text. That there is no room, or that the channel waits for logs, is an answer, which
+// it returns.
 func (p *process) say(ep derecho.Endpoint, text string) error {
 	// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
 	at := len(p.run.events)

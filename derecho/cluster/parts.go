@@ -10,8 +10,9 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// A split lets the hosts fall into sets. Between two sets nothing passes, in one direction or in both, and what was cut first need not heal first. It concerns hosts
-// and not processes, so that whoever starts meanwhile is cut off as those beside it are.
+// A split lets the hosts fall into sets. Between two sets nothing passes, in one direction or in both, and what was cut
+// first need not heal first. It concerns hosts and not processes, so that whoever starts meanwhile is cut off as those
+// beside it are.
 
 // way is from one host to another.
 type way [2]uint64
@@ -107,14 +108,16 @@ func (r *run) split() {
 }
 
 const (
-	// upheaval is how many leases pass from one step of a storm of parts to the next; settling is after how many all have to be where the rules say.
+	// upheaval is how many leases pass from one step of a storm of parts to the next; settling is after how many all
+	// have to be where the rules say.
 	upheaval = 45
 	settling = 32
 )
 
-// parts is a script against the rule of majorities, and that of the witness: step by step the hosts fall into sets, between which nothing passes in both directions or in one, ways heal in
-// any order, processes die, the witness more often than others, and come back with the names and logs that they had, on whichever side. After each step whoever is together and has a
-// quorum must go on, and who has none must know it.
+// parts is a script against the rule of majorities, and that of the witness: step by step the hosts fall into sets,
+// between which nothing passes in both directions or in one, ways heal in any order, processes die, the witness more
+// often than others, and come back with the names and logs that they had, on whichever side. After each step whoever is
+// together and has a quorum must go on, and who has none must know it.
 func (r *run) parts(at time.Duration) {
 	r.castAll()
 	for k := range r.plan.Waves {
@@ -228,8 +231,8 @@ func (r *run) mend(some bool) {
 // mutual: what either of two sends the other gets.
 func (r *run) mutual(p, q *process) bool { return r.w.Passes(p.f, q.f) && r.w.Passes(q.f, p.f) }
 
-// sides are those of which it is known what must become of them: each two hear each other, and they have nothing to do with others. If there are several groups
-// nothing is known: the smaller ones end as soon as they hear of a larger.
+// sides are those of which it is known what must become of them: each two hear each other, and they have nothing to do
+// with others. If there are several groups nothing is known: the smaller ones end as soon as they hear of a larger.
 func (r *run) sides() (all [][]*process) {
 	var alive []*process
 	groups := map[uint64]bool{}
@@ -278,8 +281,9 @@ func (r *run) apart(some, all []*process) bool {
 	return true
 }
 
-// reaches tells whether those of some processes that are in the latest view of them have a quorum of it by the rules of design.md §6, and else who they are. This is
-// another reading of the rules than that of the nodes: weights by name, who is dead by what the simulator knows.
+// reaches tells whether those of some processes that are in the latest view of them have a quorum of it by the rules of
+// design.md §6, and else who they are. This is another reading of the rules than that of the nodes: weights by name,
+// who is dead by what the simulator knows.
 func (r *run) reaches(some []*process) (quorum bool, none []derecho.NodeID) {
 	last := derecho.Standing{}
 	for _, p := range some {
@@ -317,12 +321,14 @@ func (r *run) reaches(some []*process) (quorum bool, none []derecho.NodeID) {
 	return false, none
 }
 
-// hold: a side with a quorum has gone on, in one view with all who are there; what it writes it is handed. Who has no quorum has been told so.
+// hold: a side with a quorum has gone on, in one view with all who are there; what it writes it is handed. Who has no
+// quorum has been told so.
 func (r *run) hold(side []*process) {
 	if r.calm || r.err != nil {
 		return
 	}
-	// As it is now: who had asked to be let in and is cut off counts as soon as it is a member, and what the others had decided before may make a quorum of those who are left.
+	// As it is now: who had asked to be let in and is cut off counts as soon as it is a member, and what the others had
+	// decided before may make a quorum of those who are left.
 	quorum, none := r.reaches(side)
 	if !quorum {
 		for _, p := range side {
@@ -398,7 +404,8 @@ func (r *run) probe(procs []*process, within time.Duration) {
 		}
 		for _, m := range due {
 			if !r.calm && !m.to.gone && m.to.id == m.id && !got[m.id][m.text] {
-				r.failf("M9: %s has not got %s %v after it was written, and both hear each other and a quorum\n%s", m.id, m.text, within, m.to.d.Describe())
+				r.failf("M9: %s has not got %s %v after it was written, and both hear each other and a quorum\n%s", m.id, m.text,
+					within, m.to.d.Describe())
 			}
 		}
 	})

@@ -33,12 +33,14 @@ const (
 	faultsEnd
 )
 
-var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync", "split", "hung-disk"}
+var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk",
+	"disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync", "split", "hung-disk"}
 
 // firstFaults are drawn with all else; those that came later from a generator of their own, so that they change no other seed.
 const firstFaults = 12
 
-// ownStream are those that are neither drawn with the others nor scheduled with them, so that the runs without them are what they were: see ownIn.
+// ownStream are those that are neither drawn with the others nor scheduled with them, so that the runs without them are
+// what they were: see ownIn.
 const ownStream = LyingSync | Split | HungDisk
 
 // AllFaults are all kinds.
@@ -183,5 +185,6 @@ func (p Plan) String() string {
 		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
 	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, cut off by refusals %v, ended links lose %v, memory %v, large %v, pieces of %d, silent after %d",
-		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Loses, p.Memory, p.Large, p.Piece, p.Silence)
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound,
+		p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Loses, p.Memory, p.Large, p.Piece, p.Silence)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whole is a trace with all that the nodes told, but, if survivors is set, for what a node told last in the step in which it died.
+// whole is a trace with all that the nodes told, but, if survivors is set, for what a node told last in the step in
+// which it died.
 func whole(r *Result, survivors bool) string {
 	var b strings.Builder
 	for i, e := range r.Events {
@@ -24,8 +25,8 @@ func whole(r *Result, survivors bool) string {
 	return b.String()
 }
 
-// What a sweep of pairs leaves out is what it runs anyhow: all pairs of deaths at some pushes, in any order, have the traces of those
-// that it runs, or of a single death.
+// What a sweep of pairs leaves out is what it runs anyhow: all pairs of deaths at some pushes, in any order, have the
+// traces of those that it runs, or of a single death.
 func TestNothingIsMissing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of runs, each on one goroutine")

@@ -24,8 +24,8 @@ type Result struct {
 	Scheduled int
 	// Pushes of each node in the change of a Scenario.
 	Pushes []int
-	// What a sweep knows of that change: pushes of all nodes, those of each until a node died, and by node and push what was new since its
-	// push before.
+	// What a sweep knows of that change: pushes of all nodes, those of each until a node died, and by node and push
+	// what was new since its push before.
 	all    int
 	deaths [][]int
 	news   [][]news
@@ -97,8 +97,11 @@ func (r *run) emit(e Event) {
 // Run executes one seed.
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
-		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), memories: rand.New(rand.NewPCG(seed, 0x3e3)), larges: rand.New(rand.NewPCG(seed, 0x6120)), breaks: rand.New(rand.NewPCG(seed, 0xb4ea)), faults: map[Fault]int{}, keep: o.Keep}
+	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)),
+		lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
+		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)),
+		memories: rand.New(rand.NewPCG(seed, 0x3e3)), larges: rand.New(rand.NewPCG(seed, 0x6120)),
+		breaks: rand.New(rand.NewPCG(seed, 0xb4ea)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
@@ -323,7 +326,8 @@ func (r *run) lastWords() {
 						continue
 					}
 					err := p.write(ep)
-					// What one step writes may be more than a ring holds. The first of it finds the ring empty, if those without a message tell that they have none.
+					// What one step writes may be more than a ring holds. The first of it finds the ring empty, if
+					// those without a message tell that they have none.
 					switch {
 					case err == nil:
 					case !errors.Is(err, derecho.ErrWouldBlock):
@@ -404,8 +408,9 @@ func (r *run) unrest() string {
 	return fmt.Sprintf("%s %s\n%s", p.id, why, p.d.Describe())
 }
 
-// unsettled says who is not at rest and why. It is excused if all that is missing may be what waits for logs that are away: the state of a stored
-// channel, and endpoints of it. Whoever waits for them keeps nobody from joining, leaving, or ending an epoch.
+// unsettled says who is not at rest and why. It is excused if all that is missing may be what waits for logs that are
+// away: the state of a stored channel, and endpoints of it. Whoever waits for them keeps nobody from joining, leaving,
+// or ending an epoch.
 func (r *run) unsettled() (why string, at *process, excused bool) {
 	alive := 0
 	for _, p := range r.procs {
@@ -461,7 +466,8 @@ func (r *run) unsettled() (why string, at *process, excused bool) {
 // so. Only a restart helps then.
 func (r *run) bereft() bool {
 	outside := func(p *process) bool { return p.gone || p.d.Outcast() }
-	if slices.ContainsFunc(r.procs, func(p *process) bool { return !p.gone && p.d.Outcast() }) && !slices.ContainsFunc(r.procs, func(p *process) bool { return !outside(p) }) {
+	if slices.ContainsFunc(r.procs, func(p *process) bool { return !p.gone && p.d.Outcast() }) &&
+		!slices.ContainsFunc(r.procs, func(p *process) bool { return !outside(p) }) {
 		return true // they wait for a group of which nobody is left
 	}
 	for _, p := range r.procs {
@@ -525,7 +531,8 @@ func (r *run) quiet() {
 	if now := r.happenings(); r.err == nil && now != happened {
 		r.failf("A16: at rest, and still %d things happen", now-happened)
 	}
-	// A heartbeat is a store, and a post to each member on another host. Clocks are up to a tenth fast, and one more may lie at the edge.
+	// A heartbeat is a store, and a post to each member on another host. Clocks are up to a tenth fast, and one more
+	// may lie at the edge.
 	each := 0
 	for _, p := range r.procs {
 		if p.gone {

@@ -43,8 +43,8 @@ import (
 //	idle A | busy A                   takes no steps, while what it sends lies in memory that others read
 //
 // rest prints what has happened: messages that were handed over, by subgroup in their order, and what became of members.
-// Channels: ordered and ordered2, which share a subgroup; unordered; kept, whose state who comes late gets; logged and logged2, which
-// share another, and are on disk.
+// Channels: ordered and ordered2, which share a subgroup; unordered; kept, whose state who comes late gets; logged and
+// logged2, which share another, and are on disk.
 func TestScripts(t *testing.T) {
 	datadriven.Run(t, "testdata/*.txt", func(t *testing.T, c *datadriven.Case) string {
 		s := newScript(t)
@@ -87,7 +87,8 @@ func newScriptOf(t *testing.T, seed uint64) *script {
 	return &script{t: t, r: r, names: map[string]*process{}, of: map[*process]string{}, views: map[string]string{}}
 }
 
-// play carries out a command, or has it carried out later: then it is an event of the world, which runs, and it lets no time pass.
+// play carries out a command, or has it carried out later: then it is an event of the world, which runs, and it lets no
+// time pass.
 func (s *script) play(name string, args []datadriven.Arg) {
 	s.t.Helper()
 	if name == "in" && len(args) > 1 {
@@ -439,7 +440,8 @@ func (s *script) check() {
 	}
 }
 
-// A reader is withdrawn while a channel of its subgroup waits for the logs of others, perhaps for ever: its own, or another one, for which its log is held.
+// A reader is withdrawn while a channel of its subgroup waits for the logs of others, perhaps for ever: its own, or
+// another one, for which its log is held.
 func TestRemovalWaitsForNoLogs(t *testing.T) {
 	for _, ch := range []string{"logged", "logged2"} {
 		t.Run(ch, func(t *testing.T) {
@@ -485,7 +487,8 @@ func TestRemovalWaitsForNoLogs(t *testing.T) {
 	}
 }
 
-// A process that is in no group yet, and would be the one to found it, stands still, or its host has no power. The others found one without it, and it joins that when it goes on.
+// A process that is in no group yet, and would be the one to found it, stands still, or its host has no power. The
+// others found one without it, and it joins that when it goes on.
 func TestNobodyWaitsForWhoStandsStill(t *testing.T) {
 	for seed := uint64(1); ; seed++ {
 		s := newScriptOf(t, seed)

@@ -154,8 +154,9 @@ func (r *run) bar(from *process, on bool, to ...*process) {
 // dawning is after how many leases those that are there have joined, whoever else was there when they started.
 const dawning = 45
 
-// dawn is a script against the beginning: processes start, and some of them stand still, or die, before they have joined. The others found a group without them; or they wait
-// for one that was let in before it stood still, and say so.
+// dawn is a script against the beginning: processes start, and some of them stand still, or die, before they have
+// joined. The others found a group without them; or they wait for one that was let in before it stood still, and say
+// so.
 func (r *run) dawn() {
 	n, lease := r.plan.Nodes, r.plan.Lease
 	still := r.rng.Perm(n)[:1+r.rng.IntN(n-1)]
@@ -190,10 +191,12 @@ func (r *run) dawn() {
 	})
 }
 
-// parting is a script against the end of a view: one leaves, and another dies meanwhile. Who decides how the view ends tells the leaver by a message, and dies before the last hears so, on the
-// other host.
+// parting is a script against the end of a view: one leaves, and another dies meanwhile. Who decides how the view ends
+// tells the leaver by a message, and dies before the last hears so, on the other host.
 func (r *run) parting(at time.Duration) {
-	if r.plan.Seed%2 == 0 { // or it is the leaver that dies, before the view ends or after, on a host of its own; or stands still until the others have gone on without it, and given up its links
+	// or it is the leaver that dies, before the view ends or after, on a host of its own; or stands still until the
+	// others have gone on without it, and given up its links
+	if r.plan.Seed%2 == 0 {
 		leaver := r.cast(1, 2, 3, 4)[r.rng.IntN(4)]
 		r.plot(at, leaver.leave)
 		r.plot(at+r.w.Between(0, 10*r.w.MaxDelay), func() {
@@ -305,9 +308,10 @@ func (r *run) widow(at time.Duration) {
 	})
 }
 
-// halves is a script against the tie rule. In a new view of six, of each half the one that would propose can not read the row of a process on its own host, which is of the other
-// half. The halves do not hear each other, and promise to one proposer each; then the unread one of the second half dies, so the first decides by the tie rule; one of it, that has
-// accepted, does not hear so. Then the unread one of the first half dies, and that one hears the second half.
+// halves is a script against the tie rule. In a new view of six, of each half the one that would propose can not read
+// the row of a process on its own host, which is of the other half. The halves do not hear each other, and promise to
+// one proposer each; then the unread one of the second half dies, so the first decides by the tie rule; one of it, that
+// has accepted, does not hear so. Then the unread one of the first half dies, and that one hears the second half.
 func (r *run) halves(at time.Duration) {
 	procs := r.cast(1, 2, 1, 2, 3, 4, 5)
 	first, second, dies, diesLater, late, other, leaver := procs[0], procs[1], procs[2], procs[3], procs[4], procs[5], procs[6]

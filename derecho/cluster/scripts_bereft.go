@@ -6,8 +6,9 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// barren is a script against logs: a process has nothing of a channel, as its log is empty and nobody has written since, and dies before it has given that to another, as its disk is slow. While that one is asked whether it
-// has it, the log comes that holds something. Its process dies, too, and comes back.
+// barren is a script against logs: a process has nothing of a channel, as its log is empty and nobody has written
+// since, and dies before it has given that to another, as its disk is slow. While that one is asked whether it has it,
+// the log comes that holds something. Its process dies, too, and comes back.
 func (r *run) barren(at time.Duration) {
 	procs := r.cast(1, 2, 3, 4)
 	had, empty, waits := procs[0], procs[1], procs[2]
@@ -38,9 +39,10 @@ func (r *run) barren(at time.Duration) {
 	}
 }
 
-// lorn is a script against logs: a process waits for the state of a channel, and who was to give it dies; it waits for that as of a later epoch from another, which dies, too. The logs of both come back soon, and
-// it is given the state as of a third epoch. All the while disks are slow, so that it has told of none of these epochs that they are stored; of the first two it never may. It may wait for another channel of the
-// subgroup as well.
+// lorn is a script against logs: a process waits for the state of a channel, and who was to give it dies; it waits for
+// that as of a later epoch from another, which dies, too. The logs of both come back soon, and it is given the state as
+// of a third epoch. All the while disks are slow, so that it has told of none of these epochs that they are stored; of
+// the first two it never may. It may wait for another channel of the subgroup as well.
 func (r *run) lorn(at time.Duration) {
 	procs := r.cast(1, 2, 3, 4)
 	first, second, waits, slow := procs[0], procs[1], procs[2], procs[3]

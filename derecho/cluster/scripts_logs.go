@@ -55,9 +55,10 @@ func (r *run) mover(at time.Duration) {
 	r.plot(at+7*lease+r.w.Between(0, 5*lease), func() { r.raise(stays.disk) })
 }
 
-// twin is a script against logs: a process starts on a copy of the disk of another that lives and writes, and announces the same channel,
-// as soon as it has joined or later. It goes before the others do. Then all die, at once or one after the other, and come
-// back; or one of them does at once, before the others have noticed that it died, and that is no copy.
+// twin is a script against logs: a process starts on a copy of the disk of another that lives and writes, and announces
+// the same channel, as soon as it has joined or later. It goes before the others do. Then all die, at once or one after
+// the other, and come back; or one of them does at once, before the others have noticed that it died, and that is no
+// copy.
 func (r *run) twin(at time.Duration) {
 	lease := r.plan.Lease
 	host := func() uint64 { return 1 + uint64(r.rng.IntN(r.plan.Hosts)) }
@@ -106,8 +107,9 @@ func (r *run) twin(at time.Duration) {
 	}
 }
 
-// cross is a script against logs with several channels: of two processes each has the channel that the other lacks. One of them has nothing of its own channel, and owes that to a third, while its disk
-// is slow and its epoch does not end; then the other comes with a log that holds something of it, and waits itself for the second channel.
+// cross is a script against logs with several channels: of two processes each has the channel that the other lacks. One
+// of them has nothing of its own channel, and owes that to a third, while its disk is slow and its epoch does not end;
+// then the other comes with a log that holds something of it, and waits itself for the second channel.
 func (r *run) cross(at time.Duration) {
 	procs := r.cast(1, 2, 3, 4)
 	comes, has, waits := procs[0], procs[1], procs[2]
@@ -139,8 +141,9 @@ func (r *run) cross(at time.Duration) {
 	}
 }
 
-// hasty is a script against logs: a process gets the state, and withdraws and announces its replica again before its disk has that state. The one that gave it withdraws, too, so the log of the first is the only one;
-// later its process dies and comes back.
+// hasty is a script against logs: a process gets the state, and withdraws and announces its replica again before its
+// disk has that state. The one that gave it withdraws, too, so the log of the first is the only one; later its process
+// dies and comes back.
 func (r *run) hasty(at time.Duration) {
 	procs := r.cast(1, 2, 3)
 	had, gets := procs[0], procs[1]
@@ -169,9 +172,9 @@ func (r *run) hasty(at time.Duration) {
 	r.plot(at+9*lease, r.scribble)
 }
 
-// hollow is a script against logs: a process gets the state and has it in memory only, as its disk has failed, or is not done yet when who gave it
-// is gone. Those who have it on disk leave, withdraw or die; then the process dies. It comes back first, with a log that has nothing of it, while
-// others wait for the state, and write.
+// hollow is a script against logs: a process gets the state and has it in memory only, as its disk has failed, or is
+// not done yet when who gave it is gone. Those who have it on disk leave, withdraw or die; then the process dies. It
+// comes back first, with a log that has nothing of it, while others wait for the state, and write.
 func (r *run) hollow(at time.Duration) {
 	lease := r.plan.Lease
 	procs := r.cast(1, 2, 3, 4, 5)
@@ -221,8 +224,9 @@ func (r *run) hollow(at time.Duration) {
 	}
 }
 
-// novice is a script against logs: two processes keep a stored channel in memory and begin a log, each on a disk that has failed, or that is not done when the one goes that has
-// the state on disk; then the two die. They come back first, with logs that have nothing, or not all.
+// novice is a script against logs: two processes keep a stored channel in memory and begin a log, each on a disk that
+// has failed, or that is not done when the one goes that has the state on disk; then the two die. They come back first,
+// with logs that have nothing, or not all.
 func (r *run) novice(at time.Duration) {
 	lease := r.plan.Lease
 	procs := r.cast(1, 2, 3, 4, 5)
@@ -288,9 +292,10 @@ func (p *process) keep(ch derecho.ChannelID, inLog bool) {
 	p.look()
 }
 
-// orphan is a script against logs: a process gets the state, and has it on its disk, and what is written then; but nobody who stays hears it say so. It dies together with
-// the one that it has the state from, whose disk has lied, and both come back, mostly the one that nobody asked for first. Or it has the state from one that keeps it in memory, dies before it, and
-// comes back before the one whose log had the state before it, or after.
+// orphan is a script against logs: a process gets the state, and has it on its disk, and what is written then; but
+// nobody who stays hears it say so. It dies together with the one that it has the state from, whose disk has lied, and
+// both come back, mostly the one that nobody asked for first. Or it has the state from one that keeps it in memory,
+// dies before it, and comes back before the one whose log had the state before it, or after.
 func (r *run) orphan(at time.Duration) {
 	lease, few := r.plan.Lease, 10*r.w.MaxDelay
 	procs := r.cast(1, 2, 3, 4, 5)

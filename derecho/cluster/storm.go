@@ -24,7 +24,8 @@ import (
 // All delays are heavy-tailed: of every order of magnitude from that of a message to some leases, all alike.
 
 // Storms are the kinds of storms. The first are drawn for "any"; the last follow a script (scripts.go).
-var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "widow", "halves", "ghost", "restart", "stranger", "mover", "twin", "cross", "hasty", "barren", "hollow", "novice", "orphan", "parts", "witness", "stuck", "dawn", "lorn", "parting"}
+var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "widow", "halves", "ghost", "restart", "stranger",
+	"mover", "twin", "cross", "hasty", "barren", "hollow", "novice", "orphan", "parts", "witness", "stuck", "dawn", "lorn", "parting"}
 
 const drawn = 5
 

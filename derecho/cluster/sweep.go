@@ -15,9 +15,9 @@ import (
 // Scenario is one change of the view under load, with further crashes in it.
 type Scenario struct {
 	Hosts []uint64 // of each node
-	// Stored, if not "": the channels are those of a stored subgroup, one that all keep in their logs and one that all but node 0 keep in memory, and
-	// those that have died come back with their logs in the end: rejoin, those alone, or all if too many died for the others to go on; restart, all, as
-	// those that live then die, too.
+	// Stored, if not "": the channels are those of a stored subgroup, one that all keep in their logs and one that all
+	// but node 0 keep in memory, and those that have died come back with their logs in the end: rejoin, those alone, or
+	// all if too many died for the others to go on; restart, all, as those that live then die, too.
 	Stored string
 	Begin  string // what changes the view: see begins
 	Who    int    // the node that crashes, leaves or comes back, or the one beside which another joins; joins: and one beside node 0
@@ -26,15 +26,15 @@ type Scenario struct {
 	Together *Together
 }
 
-// Together ends nodes at the k-th step (see Kill) of the whole group after the change has begun: one of them in it, if it is its own, and
-// the others between two of theirs.
+// Together ends nodes at the k-th step (see Kill) of the whole group after the change has begun: one of them in it, if
+// it is its own, and the others between two of theirs.
 type Together struct {
 	Nodes []int
 	K     int
 }
 
-// Kill ends a node at its k-th step after the change has begun: a push, a store, or an operation of its disk, to write or to sync. The nodes that join, or come back, have
-// the numbers behind those that were there.
+// Kill ends a node at its k-th step after the change has begun: a push, a store, or an operation of its disk, to write
+// or to sync. The nodes that join, or come back, have the numbers behind those that were there.
 type Kill struct{ Node, K int }
 
 // begins are the ways to change a view, and those that need logs: one that has died comes back with its log, and all do.
@@ -75,8 +75,8 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// ParseScenario reads the hosts of the nodes, what Stored is if it is not "", what begins, to whom, and who is killed at which step:
-// "1,1,2 crash 0 2@17"; "1,1,2 restart join 0 1+2@40" kills two together, at a step of the whole group.
+// ParseScenario reads the hosts of the nodes, what Stored is if it is not "", what begins, to whom, and who is killed
+// at which step: "1,1,2 crash 0 2@17"; "1,1,2 restart join 0 1+2@40" kills two together, at a step of the whole group.
 func ParseScenario(text string) (s Scenario, err error) {
 	usage := fmt.Errorf("cluster: no scenario: %q; say for example \"1,1,2 crash 0 2@17\"", text)
 	f := strings.Fields(text)
@@ -137,7 +137,8 @@ func (s Scenario) Run() *Result { return s.run(false) }
 func (s Scenario) run(record bool) *Result {
 	const seed = 1
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c), faults: map[Fault]int{}, events: make([]Event, 0, 512)}
+	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c),
+		faults: map[Fault]int{}, events: make([]Event, 0, 512)}
 	r.pick, r.disks = rand.New(r.pickSource), rand.New(r.diskSource)
 	r.plan = Plan{
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
@@ -194,7 +195,8 @@ func (s Scenario) prepare(r *run) {
 	}
 }
 
-// remainsBereft: too many have died, and those that are left know it, which takes a lease or two. The change is over, and nobody dies at a step any more.
+// remainsBereft: too many have died, and those that are left know it, which takes a lease or two. The change is over,
+// and nobody dies at a step any more.
 func (r *run) remainsBereft() bool {
 	for _, p := range r.procs {
 		p.f.CrashAt = 0
@@ -229,7 +231,8 @@ func (s Scenario) endpoints(p *process) []derecho.Endpoint {
 	return p.storedEndpoints()
 }
 
-// storedEndpoints are a writer of a channel that everybody stores, and a replica of another of the same subgroup, which node 0 alone writes, and stores.
+// storedEndpoints are a writer of a channel that everybody stores, and a replica of another of the same subgroup, which
+// node 0 alone writes, and stores.
 func (p *process) storedEndpoints() (all []derecho.Endpoint) {
 	sg := channels[logged]
 	list := []derecho.Endpoint{{Channel: logged, Writes: sg}, {Channel: logged2}}
@@ -269,8 +272,8 @@ func (p *process) endpoints() (all []derecho.Endpoint) {
 // restLeases bounds rest: a death by silence is known after two leases, and what comes of it may bring another to light.
 const restLeases = 10
 
-// rest runs until nothing is under way any more, or for restLeases. The clock stands at the last event, and the next may be as far away as a
-// heartbeat: so time is counted here, and not by the clock.
+// rest runs until nothing is under way any more, or for restLeases. The clock stands at the last event, and the next
+// may be as far away as a heartbeat: so time is counted here, and not by the clock.
 func (r *run) rest() { r.restUnless(func() bool { return false }) }
 
 // restUnless also ends when that is over.
@@ -382,8 +385,8 @@ type Sweep struct {
 	// Pairs is the step of both k of two crashes, one after the other: 1 for every pair but for those that are known to be the
 	// same as another (see Count), 0 for none.
 	Pairs int
-	// Stored is what Step is, in scenarios with stored channels, of those steps that are not known to be the same as the one before: 1 for every one, 0 for no such
-	// scenarios. Of the first deaths that are left Pairs leaves some.
+	// Stored is what Step is, in scenarios with stored channels, of those steps that are not known to be the same as
+	// the one before: 1 for every one, 0 for no such scenarios. Of the first deaths that are left Pairs leaves some.
 	Stored int
 	// Begins, if there are any, are the only changes; nil: all of Changes.
 	Begins []string
@@ -396,24 +399,26 @@ type Sweep struct {
 // Count is what became of the pairs of crashes (V@a, S@b) of a sweep: V dies at its a-th push of the change, for each a, and S at
 // its b-th, for each b up to the end of the change that S sees when V dies at a. Each is left out for one reason at most:
 //
-// Mirrored: S@b comes before V@a. The run is that of the pair (S@b, V@a), which is counted as well: until the first death both
-// are that of no death at all, or of the change alone, and behind it only the other death is left. For the same reason nothing is
-// missing in what is counted: whichever dies first, the run until the second death is that with the first death alone, so the second
-// comes at a push that this run shows.
+// Mirrored: S@b comes before V@a. The run is that of the pair (S@b, V@a), which is counted as well: until the first
+// death both are that of no death at all, or of the change alone, and behind it only the other death is left. For the
+// same reason nothing is missing in what is counted: whichever dies first, the run until the second death is that with
+// the first death alone, so the second comes at a push that this run shows.
 //
 // Same: between a push and the one before of the same node nothing has happened that makes a difference if it dies (instant). The
 // run is event for event that in which it dies at the one before, which is run.
 //
-// Unseen: the node has only stored into its rows meanwhile, and no process that lives shares memory with it. Its rows die with it: the
-// run is event for event that in which it dies at the one before, but for what the trace has of these rows at its death. What the
-// checkers see in rows in the middle of a step, they see in the single deaths, of which none is left out.
+// Unseen: the node has only stored into its rows meanwhile, and no process that lives shares memory with it. Its rows
+// die with it: the run is event for event that in which it dies at the one before, but for what the trace has of these
+// rows at its death. What the checkers see in rows in the middle of a step, they see in the single deaths, of which
+// none is left out.
 type Count struct {
 	Full     int // all
 	Mirrored int
 	Same     int
 	Unseen   int
 	Ran      int
-	// Singles are the single deaths, and changes without one, that were run with stored channels; SameSingles those that were not, as they are the same as a step earlier.
+	// Singles are the single deaths, and changes without one, that were run with stored channels; SameSingles those
+	// that were not, as they are the same as a step earlier.
 	Singles, SameSingles int
 }
 
@@ -422,7 +427,8 @@ func (c Count) Thinned() int { return c.Full - c.Mirrored - c.Same - c.Unseen - 
 
 // Plus adds two counts.
 func (c Count) Plus(d Count) Count {
-	return Count{c.Full + d.Full, c.Mirrored + d.Mirrored, c.Same + d.Same, c.Unseen + d.Unseen, c.Ran + d.Ran, c.Singles + d.Singles, c.SameSingles + d.SameSingles}
+	return Count{c.Full + d.Full, c.Mirrored + d.Mirrored, c.Same + d.Same, c.Unseen + d.Unseen, c.Ran + d.Ran,
+		c.Singles + d.Singles, c.SameSingles + d.SameSingles}
 }
 
 // drop counts a push of which nothing is run.
@@ -571,8 +577,8 @@ func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
 	return count
 }
 
-// stored goes on with a line of which the change alone has been run, with stored channels. Steps are thinned out as first deaths of pairs are: of those at which
-// something is new.
+// stored goes on with a line of which the change alone has been run, with stored channels. Steps are thinned out as
+// first deaths of pairs are: of those at which something is new.
 func (l Line) stored(r *Result, count Count, each func(Scenario, *Result) bool) Count {
 	number, ran := 0, 0
 	for k := 1; k <= min(pushesOf(r.Pushes, l.victim), len(r.news[l.victim])); k++ {

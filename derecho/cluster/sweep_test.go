@@ -70,7 +70,8 @@ func TestSweep(t *testing.T) {
 	require.Greater(t, runs.Load(), 2*lost.Load(), "in most scenarios somebody is left to go on")
 }
 
-// A change begins in a group in which all are members, and know all endpoints, and is over when that is so again: else nobody would die at its last steps.
+// A change begins in a group in which all are members, and know all endpoints, and is over when that is so again: else
+// nobody would die at its last steps.
 func TestChangesAreWhole(t *testing.T) {
 	most := 5
 	if testing.Short() {

@@ -50,7 +50,8 @@ const (
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "gives way", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "gives up its log:"}
+	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost",
+	"unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "gives up its log:"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -102,7 +103,8 @@ func (e Event) String() string {
 	case Durable, Lost:
 		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d", e.Log, e.Channel, e.Epoch, e.Seq)
 	case Begun, Unbegun, Found:
-		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x %d past %x history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.Openings, e.Past, e.History, e.Written)
+		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x %d past %x history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.Openings,
+			e.Past, e.History, e.Written)
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)
@@ -121,13 +123,15 @@ func (e Event) String() string {
 		for _, f := range []struct {
 			name  string
 			value uint64
-		}{{"tail", c.Tail}, {"real", c.Real}, {"next", c.Next}, {"delivered", c.Delivered}, {"opened", c.Opened}, {"accused", c.Accused}, {"certain", c.Certain},
+		}{{"tail", c.Tail}, {"real", c.Real}, {"next", c.Next}, {"delivered", c.Delivered}, {"opened", c.Opened},
+			{"accused", c.Accused}, {"certain", c.Certain},
 			{"wedged", c.Wedged}, {"promised", c.Promised}, {"accepted", c.Accepted}, {"decided", c.Decided}} {
 			if f.value != 0 {
 				fmt.Fprintf(&b, " %s %d", f.name, int64(f.value))
 			}
 		}
-		fmt.Fprintf(&b, " received %v handed %v freed %v held %v", signed(e.Row.Received), signed(e.Row.Handed), signed(e.Row.Freed), signed(e.Row.Held))
+		fmt.Fprintf(&b, " received %v handed %v freed %v held %v", signed(e.Row.Received), signed(e.Row.Handed),
+			signed(e.Row.Freed), signed(e.Row.Held))
 	case Final:
 		fmt.Fprintf(&b, " view %d of %016x members %v epochs %v", e.State.View, e.State.Group, e.State.Members, e.State.Epochs)
 	}

@@ -56,8 +56,8 @@ func TestMain(m *testing.M) {
 // limit bounds every run: none may hang. Nothing waits that long unless it fails.
 const limit = 4 * time.Minute
 
-// What the others do without a process that stands still is told by tests with the usual lease. In all others nobody is to be given up
-// because a busy machine does not run it; who dies is not waited for.
+// What the others do without a process that stands still is told by tests with the usual lease. In all others nobody is
+// to be given up because a busy machine does not run it; who dies is not waited for.
 const (
 	usualLease = "500ms"
 	noLease    = "10m"
@@ -146,8 +146,8 @@ func (f *flying) says(text string) (line string, said bool) {
 	return "", false
 }
 
-// inTime flies again, a few times, as long as what follows from the clock is not as it should be: a machine with other work may not run a
-// process for much of so short a run. What else is wrong fails at once.
+// inTime flies again, a few times, as long as what follows from the clock is not as it should be: a machine with other
+// work may not run a process for much of so short a run. What else is wrong fails at once.
 func inTime(fly func() bool) {
 	for try := 1; !fly() && try < 15; try++ {
 	}

@@ -56,18 +56,19 @@ type pacer struct {
 	rate  float64
 	spin  bool
 	turns uint // of the spin
-	// silent: short sleeps are not the Go runtime's business; see sleepSilently. Other goroutines of this process may then wait for shortSleep.
+	// silent: short sleeps are not the Go runtime's business; see sleepSilently. Other goroutines of this process may
+	// then wait for shortSleep.
 	silent bool
 }
 
 func (p *pacer) due(n uint64) int64 { return p.start + int64(float64(n)*1e9/p.rate) }
 
-// spinFor is how long before its time a pacer that spins wakes up: sleeping ends late by about as much. To spin all the time would take a
-// core from those who are measured.
+// spinFor is how long before its time a pacer that spins wakes up: sleeping ends late by about as much. To spin all the
+// time would take a core from those who are measured.
 const spinFor = int64(60 * time.Microsecond)
 
-// stepAside is after how many turns a goroutine that spins lets others of its process run: about 50 µs. To do so each time would keep a
-// second thread busy with looking for work.
+// stepAside is after how many turns a goroutine that spins lets others of its process run: about 50 µs. To do so each
+// time would keep a second thread busy with looking for work.
 const stepAside = 256
 
 // wait returns at the time t, or soon after ctx ends. It sleeps in the kernel, since timers of the runtime are as coarse as

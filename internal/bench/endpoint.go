@@ -50,7 +50,8 @@ var errEmpty = errors.New("no samples")
 func participant(ctx context.Context, role Role, o *Options) (*dcps.DomainParticipant, error) {
 	return dcps.NewDomainParticipant(ctx, dcps.DomainID(o.Domain),
 		dcps.WithName(fmt.Sprintf("dds perf %s@%s", role, clockName())),
-		dcps.WithSettings(dcps.Settings{Transport: o.Transport, Peers: o.Peers, Listen: o.Listen, Dir: o.Dir, RingBytes: o.Ring, Subgroups: o.Subgroups}))
+		dcps.WithSettings(dcps.Settings{Transport: o.Transport, Peers: o.Peers, Listen: o.Listen, Dir: o.Dir, RingBytes: o.Ring,
+			Subgroups: o.Subgroups}))
 }
 
 func newWriter(p *dcps.DomainParticipant, topic string, o *Options) (writer, error) {

@@ -146,8 +146,8 @@ func oneOf(s string, list ...string) bool {
 	return false
 }
 
-// RingFor is a ring in which a few samples of a size find room from the start; that of the middleware's default grows only for samples of more
-// than half of it. It is 0, for that default, or a power of two.
+// RingFor is a ring in which a few samples of a size find room from the start; that of the middleware's default grows
+// only for samples of more than half of it. It is 0, for that default, or a power of two.
 func RingFor(size int) int {
 	const defaultRing, samples = 1 << 20, 8
 	ring := defaultRing

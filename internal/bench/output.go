@@ -42,7 +42,8 @@ var intervalColumns = []string{
 	"Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples", "Lost Samples (%)",
 }
 
-// CSVWriter writes results as rows below one line of names. Intervals that were written before are a table of their own, which an empty line ends.
+// CSVWriter writes results as rows below one line of names. Intervals that were written before are a table of their
+// own, which an empty line ends.
 type CSVWriter struct {
 	to        io.Writer
 	w         *csv.Writer
@@ -96,7 +97,8 @@ func (c *CSVWriter) Write(first []Column, results ...Result) error {
 		}
 		row = append(row, string(r.Role), strconv.Itoa(r.PID), strconv.Itoa(r.Size), strconv.FormatUint(r.Count, 10),
 			fixed(r.Rate, 0), fixed(r.Mbps, 1), strconv.FormatUint(r.Lost, 10), fixed(r.LostPercent(), 2))
-		for _, ns := range []float64{r.Mean, r.Std, float64(r.Min), float64(r.Max), float64(r.P50), float64(r.P90), float64(r.P99), float64(r.P999), float64(r.P9999), float64(r.P999999)} {
+		for _, ns := range []float64{r.Mean, r.Std, float64(r.Min), float64(r.Max), float64(r.P50), float64(r.P90),
+			float64(r.P99), float64(r.P999), float64(r.P9999), float64(r.P999999)} {
 			if r.Samples == 0 {
 				row = append(row, "")
 				continue
@@ -155,7 +157,8 @@ func WriteTable(w io.Writer, results ...Result) error {
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.1f\t%d\t", r.Role, r.Count, r.Rate, r.Mbps, r.Lost)
 		latencyCells(t, r.Latency)
-		fmt.Fprintf(t, "%.0f\t%.2f\t%.2f\t%d\t%d\t%.0f\t%d\t\n", r.CPU, r.CPUUser, r.CPUSys, r.Voluntary, r.Involuntary, float64(r.RSS)/1024, r.Allocs)
+		fmt.Fprintf(t, "%.0f\t%.2f\t%.2f\t%d\t%d\t%.0f\t%d\t\n", r.CPU, r.CPUUser, r.CPUSys, r.Voluntary, r.Involuntary,
+			float64(r.RSS)/1024, r.Allocs)
 		if r.Due != nil {
 			due = true
 			fmt.Fprint(t, "since due\t\t\t\t\t")

@@ -52,7 +52,8 @@ func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result,
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 
-	r := &run{Options: o, clock: clock, hooks: hooks, result: Result{Role: role, Impl: Impl, Size: o.Size, Readers: o.Readers, PID: os.Getpid()}, shm: p.Settings().Transport == "shm"}
+	r := &run{Options: o, clock: clock, hooks: hooks,
+		result: Result{Role: role, Impl: Impl, Size: o.Size, Readers: o.Readers, PID: os.Getpid()}, shm: p.Settings().Transport == "shm"}
 	defer r.stopProgress()
 	// Before the endpoints that are measured with, so that who is matched with these has them too.
 	if err := idle(p, &o); err != nil {

@@ -49,7 +49,8 @@ func stays(ds []delivery, exclusions []int64) (list []stay, wrong []string) {
 		}
 		before, known := newest[d.writer]
 		newest[d.writer] = latest{d, away}
-		// All samples of an instance that is new are fresh which are taken at once; after a while and in another epoch it is new again.
+		// All samples of an instance that is new are fresh which are taken at once; after a while and in another epoch
+		// it is new again.
 		again := d.epoch > before.epoch && time.Duration(d.received-before.received) > lease/2
 		came := known && (d.handle != before.handle || d.generation > before.generation ||
 			d.fresh && (!before.fresh || d.number != before.number+1 || again))
@@ -78,9 +79,9 @@ func (s stay) live() []delivery {
 	return nil
 }
 
-// checkHistory checks that a reader of the transient-local topic was given what it came too late for, before anything else: of each writer
-// that is there the latest historyDepth samples, if its process was away but for those that it had before, had being the latest. Not of writers whose
-// process was away: what it sent then may be lost.
+// checkHistory checks that a reader of the transient-local topic was given what it came too late for, before anything
+// else: of each writer that is there the latest historyDepth samples, if its process was away but for those that it had
+// before, had being the latest. Not of writers whose process was away: what it sent then may be lost.
 func (s stay) checkHistory(away map[string]bool, had map[string]uint64) (wrong []string) {
 	given := map[string]uint64{} // by writer
 	met := map[string]bool{}     // writers of which it was handed something that is no history
@@ -287,8 +288,8 @@ func oneEnd(topic string, o *order, ends []stay) (wrong []string) {
 	return wrong
 }
 
-// thereFrom is when a reader was made, or its process had joined again. It may be handed something before, while some writers go on in the epoch before
-// the first that reaches it.
+// thereFrom is when a reader was made, or its process had joined again. It may be handed something before, while some
+// writers go on in the epoch before the first that reaches it.
 func (p outcome) thereFrom(s stay) int64 {
 	from := max(s.deliveries[0].received, p.told.begun[s.reader])
 	if s.since == 0 {
@@ -447,9 +448,9 @@ func checkAcks(all []outcome) (wrong []string) {
 	return wrong
 }
 
-// excludable tells whether the process was away, or may have been, from one time to another, when a sample of an epoch was sent (0: not known): what it was
-// handed before an exclusion and after it leaves that open. That it was handed what was sent before the sample does not say that it was there if that
-// waited for a later epoch.
+// excludable tells whether the process was away, or may have been, from one time to another, when a sample of an epoch
+// was sent (0: not known): what it was handed before an exclusion and after it leaves that open. That it was handed
+// what was sent before the sample does not say that it was there if that waited for a later epoch.
 func (p outcome) excludable(epoch uint32, from, to int64) bool {
 	var ds []delivery
 	for _, d := range p.told.deliveries {

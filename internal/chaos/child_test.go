@@ -104,7 +104,8 @@ func (r *record) write(b []byte) {
 
 func (r *record) note(format string, args ...any) { r.write(fmt.Appendf(nil, format+"\n", args...)) }
 
-// trouble puts down an error. That the process was excluded, or isolated, is expected; whatever else a writer or reader is told is a failure of the middleware.
+// trouble puts down an error. That the process was excluded, or isolated, is expected; whatever else a writer or reader
+// is told is a failure of the middleware.
 func (r *record) trouble(what string, err error) {
 	kind := "F"
 	if errors.Is(err, dcps.ErrPreconditionNotMet) {
@@ -382,8 +383,8 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 	}
 }
 
-// noteViews puts down when the process was excluded, and when it was back. A reader does it before it puts down what it took, so that an exclusion is in
-// the record whenever something is that came after it.
+// noteViews puts down when the process was excluded, and when it was back. A reader does it before it puts down what it
+// took, so that an exclusion is in the record whenever something is that came after it.
 func (c *child) noteViews() {
 	c.views.Lock()
 	defer c.views.Unlock()
@@ -461,8 +462,8 @@ func (c *child) writeOn(ctx context.Context, topic string, p *part) error {
 	return nil
 }
 
-// rest waits for less than a pace. A time.Timer is late by up to a millisecond: the Go runtime waits for it in epoll_wait, for whole
-// milliseconds. For a timer of the kernel it waits there as for a socket.
+// rest waits for less than a pace. A time.Timer is late by up to a millisecond: the Go runtime waits for it in
+// epoll_wait, for whole milliseconds. For a timer of the kernel it waits there as for a socket.
 func (p *part) rest(d time.Duration) error {
 	if p.timer == nil {
 		fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)

@@ -59,8 +59,8 @@ func (f *fleet) checkHeld() (oldest, youngest held) {
 	}
 }
 
-// heldAlone lists the mappings of a that b does not have, with the processes that do: those of one that is gone are of nobody else, or
-// of all who remember it.
+// heldAlone lists the mappings of a that b does not have, with the processes that do: those of one that is gone are of
+// nobody else, or of all who remember it.
 func (f *fleet) heldAlone(a, b *process) (text string) {
 	of := map[*process]map[string][]string{}
 	for _, p := range f.running {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// recall starts the processes again that ended last, at once and in any order, when all have ended, and checks that each of them is given what
-// was kept of the logged topic: so many samples.
+// recall starts the processes again that ended last, at once and in any order, when all have ended, and checks that
+// each of them is given what was kept of the logged topic: so many samples.
 func (s *squall) recall(all []outcome) int {
 	s.t.Helper()
 	want := kept(all)
@@ -49,8 +49,8 @@ func parseSamples(answer string) (list []sample) {
 	return list
 }
 
-// kept is what has to be left of the logged topic when all have ended: of each writer the latest historyDepth samples that anybody was handed, in the order
-// in which they were.
+// kept is what has to be left of the logged topic when all have ended: of each writer the latest historyDepth samples
+// that anybody was handed, in the order in which they were.
 func kept(all []outcome) (list []sample) {
 	first := positions(all, loggedTopic)
 	of := map[string][]uint64{}

@@ -126,7 +126,8 @@ func (s *squall) step() {
 			well = append(well, p)
 		}
 	}
-	// Without shared memory nothing can be read of the dead, so a majority has to stay at every moment, also of a view that still counts some of them.
+	// Without shared memory nothing can be read of the dead, so a majority has to stay at every moment, also of a view
+	// that still counts some of them.
 	spare := len(well) > fewest-1
 	if s.transport == "tcp" {
 		spare = len(well) > fewest-1 && 2*(len(well)-1) > len(s.running)+s.dying()

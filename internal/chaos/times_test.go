@@ -87,11 +87,12 @@ func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) (longest 
 	return longest
 }
 
-// noLease is for tests in which no process is to be excluded, however long a busy machine does not run it. A process that dies is not
-// waited for: its death is seen.
+// noLease is for tests in which no process is to be excluded, however long a busy machine does not run it. A process
+// that dies is not waited for: its death is seen.
 const noLease = "DDS_LEASE=5m"
 
-// usualLease is noLease in a short run, and else the default: where times are taken in earnest, heartbeats are as often as they usually are.
+// usualLease is noLease in a short run, and else the default: where times are taken in earnest, heartbeats are as often
+// as they usually are.
 func usualLease() string {
 	if *flagTimes < 5 {
 		return noLease
@@ -199,8 +200,8 @@ func TestTimeOfLoss(t *testing.T) {
 	}
 }
 
-// A reader joins a topic under load: three processes that write and read two topics each and the one that joins, which is more than
-// two processors have room for; and one that writes, one that reads, and the one that joins.
+// A reader joins a topic under load: three processes that write and read two topics each and the one that joins, which
+// is more than two processors have room for; and one that writes, one that reads, and the one that joins.
 func TestTimeOfJoin(t *testing.T) {
 	for _, c := range []struct {
 		transport string
@@ -266,8 +267,9 @@ func TestTimeOfJoin(t *testing.T) {
 	}
 }
 
-// A hundred readers come and go beside a writer that writes as fast as it can. While one is there it reads all samples too, and takes its
-// share of the processors; so the rate is compared also with that of one reader and of two, each for as long as there were so many.
+// A hundred readers come and go beside a writer that writes as fast as it can. While one is there it reads all samples
+// too, and takes its share of the processors; so the rate is compared also with that of one reader and of two, each for
+// as long as there were so many.
 func TestTimeOfChurn(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
@@ -341,7 +343,8 @@ func churn(t *testing.T, f *fleet, transport string, pause time.Duration, rate f
 	}
 }
 
-// whoStarts shows what a process costs that starts beside the two: one that has nothing to do with them, and one whose reader joins.
+// whoStarts shows what a process costs that starts beside the two: one that has nothing to do with them, and one whose
+// reader joins.
 func whoStarts(t *testing.T, f *fleet, transport string, rate func(during func()) float64) {
 	const pause = 300 * time.Millisecond
 	starts := min(10, max(2, *flagTimes))

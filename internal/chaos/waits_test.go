@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waits measures how long the threads of this process were ready to run while no processor was free: the second field of schedstat,
-// which the kernel counts up when a thread gets to run. Where times are taken it is put down beside the deliveries, to tell what a
-// pause was made of.
+// waits measures how long the threads of this process were ready to run while no processor was free: the second field
+// of schedstat, which the kernel counts up when a thread gets to run. Where times are taken it is put down beside the
+// deliveries, to tell what a pause was made of.
 type waits struct {
 	mu      sync.Mutex
 	threads map[string]*queuedThread // by number
@@ -120,7 +120,8 @@ type gap struct {
 	end  time.Time
 	// unwritten is how much of it was over when anybody wrote the first of the samples that came next: the writers were late.
 	unwritten time.Duration
-	// one thread of the processes waited for a processor for so long within the gap; and all of them together, some at the same time.
+	// one thread of the processes waited for a processor for so long within the gap; and all of them together, some at
+	// the same time.
 	one, all time.Duration
 }
 
@@ -200,8 +201,8 @@ func (ps pauses) String() string {
 		share(func(g gap) time.Duration { return g.unwritten }), share(func(g gap) time.Duration { return g.one }), share(func(g gap) time.Duration { return g.all }))
 }
 
-// stolen is for how long this machine's processors did not run since it started, because the host that it is a guest of ran others, in hundredths
-// of a second.
+// stolen is for how long this machine's processors did not run since it started, because the host that it is a guest of
+// ran others, in hundredths of a second.
 func stolen() int64 {
 	b, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(b), "\n")

@@ -13,8 +13,8 @@ import (
 // api are the packages whose exported names all have a comment of their own.
 var api = []string{"dcps", "qos", "qos/qosyaml", "filter"}
 
-// TestExportedNamesAreDocumented wants a comment at each exported function, method and type. Constants, variables and fields may share
-// that of their group or type.
+// TestExportedNamesAreDocumented wants a comment at each exported function, method and type. Constants, variables and
+// fields may share that of their group or type.
 func TestExportedNamesAreDocumented(t *testing.T) {
 	seen := 0
 	for _, f := range goFiles(t) {
@@ -68,8 +68,8 @@ var ofInterface = map[string]bool{
 	"CDRType": true, "MarshalCDR": true, "UnmarshalCDR": true, "MarshalKeyCDR": true, "UnmarshalKeyCDR": true, "TranscodeKeyCDR": true,
 }
 
-// TestEntitiesHaveExamples wants an example that runs for each entity, condition, listener and loan of package dcps, and for the QoS
-// Provider: of the type, of one of its methods, or of its constructor.
+// TestEntitiesHaveExamples wants an example that runs for each entity, condition, listener and loan of package dcps,
+// and for the QoS Provider: of the type, of one of its methods, or of its constructor.
 func TestEntitiesHaveExamples(t *testing.T) {
 	types := map[string]string{"qos.Provider": "qos/provider.go"}
 	var examples []string

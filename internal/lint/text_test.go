@@ -21,6 +21,28 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
+// maxComment bounds a line of prose. Tables, lists and code in comments, which are indented, are as wide as they are.
+const maxComment = 130
+
+func TestCommentsAreNarrow(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.generated {
+			continue
+		}
+		for _, group := range f.ast.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "// Output:") {
+					break // what follows is what an example prints
+				}
+				prose := strings.HasPrefix(c.Text, "// ") && !strings.HasPrefix(c.Text, "//  ")
+				if n := utf8.RuneCountInString(c.Text); prose && n > maxComment {
+					t.Errorf("%s: a comment of %d characters, more than %d; break the line", f.position(c), n, maxComment)
+				}
+			}
+		}
+	}
+}
+
 func TestPackagesHaveOneComment(t *testing.T) {
 	comments, code := map[string][]string{}, map[string]bool{}
 	for _, f := range goFiles(t) {

@@ -3,9 +3,9 @@ package sequence
 
 import "iter"
 
-// Set holds each element once, in the order in which they were added. To add or remove one costs the same however many there are, over
-// time: a place that is left stays empty until half of the places are. The zero value is empty; that of E is no element. It is not for
-// several goroutines at once.
+// Set holds each element once, in the order in which they were added. To add or remove one costs the same however many
+// there are, over time: a place that is left stays empty until half of the places are. The zero value is empty; that of
+// E is no element. It is not for several goroutines at once.
 type Set[E comparable] struct {
 	at     map[E]int // where in places
 	places []E       // the zero value where nothing is any more

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Flag gives ", did you mean -NAME?" for an error of fs.Parse that says that a flag is not known, and what a time looks like for one that says that the value of a
-// flag is none; "" for others, and if none is near. A single letter is no misspelt name.
+// Flag gives ", did you mean -NAME?" for an error of fs.Parse that says that a flag is not known, and what a time looks
+// like for one that says that the value of a flag is none; "" for others, and if none is near. A single letter is no
+// misspelt name.
 func Flag(fs *flag.FlagSet, err error) string {
 	if value, wrong := strings.CutSuffix(err.Error(), ": parse error"); wrong {
 		f := fs.Lookup(value[strings.LastIndex(value, " -")+len(" -"):])

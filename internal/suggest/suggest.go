@@ -13,8 +13,8 @@ const (
 	maxName = 256
 )
 
-// DidYouMean gives "did you mean NAME?" for the candidate nearest to a name that is not known; "" if none is near, or if there are
-// so many that the search is not worth it. A third of the letters may be wrong.
+// DidYouMean gives "did you mean NAME?" for the candidate nearest to a name that is not known; "" if none is near, or
+// if there are so many that the search is not worth it. A third of the letters may be wrong.
 func DidYouMean(name string, candidates iter.Seq[string]) string {
 	if best, ok := Nearest(name, candidates, (len(name)+2)/3); ok {
 		return "did you mean " + best + "?"

@@ -9,8 +9,8 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// Write gives m to a generated writer, of which w is a pointer. At each member that may be written in several ways, as a whole, in parts or into room
-// of its own, rnd chooses.
+// Write gives m to a generated writer, of which w is a pointer. At each member that may be written in several ways, as
+// a whole, in parts or into room of its own, rnd chooses.
 func Write(rnd *rand.Rand, w any, m cdr.Message) {
 	writeValue(rnd, reflect.ValueOf(w), reflect.ValueOf(m))
 }

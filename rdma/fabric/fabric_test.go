@@ -155,7 +155,8 @@ func (n *node) start(t testing.TB) *node {
 	return n
 }
 
-// elsewhere makes a node that is on a host of its own, for all that the others know: in a domain of its own, whose slots they do not see, and with another boot ID.
+// elsewhere makes a node that is on a host of its own, for all that the others know: in a domain of its own, whose
+// slots they do not see, and with another boot ID.
 func elsewhere(t testing.TB, cfg Config) *node {
 	t.Helper()
 	cfg.Domain = newDomain()

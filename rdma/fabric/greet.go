@@ -252,8 +252,8 @@ func (f *Fabric) sendGreeting(c *net.UnixConn, prefix []byte, withBell bool) err
 	return err
 }
 
-// dialPeerSlot greets a node that shares memory with this one, as both say. If another one is at its slot, or none, it may have ended. Or it lives elsewhere: who still
-// answers at its address had its slot all the time (strays).
+// dialPeerSlot greets a node that shares memory with this one, as both say. If another one is at its slot, or none, it
+// may have ended. Or it lives elsewhere: who still answers at its address had its slot all the time (strays).
 func (f *Fabric) dialPeerSlot(p rdma.PeerInfo) error {
 	who, err := f.dialSlot(int(p.Slot))
 	if !errors.Is(err, syscall.ECONNREFUSED) && (who == 0 || who == p.ID) {
@@ -265,8 +265,8 @@ func (f *Fabric) dialPeerSlot(p rdma.PeerInfo) error {
 	return f.dialTCP(p.Addr, "", f.greetTimeout)
 }
 
-// strays: a node that shares memory with this one, as both say, and has just answered over tcp, was not at its slot before, several times. Each time is certain, as it has
-// bound the slot for as long as it answers.
+// strays: a node that shares memory with this one, as both say, and has just answered over tcp, was not at its slot
+// before, several times. Each time is certain, as it has bound the slot for as long as it answers.
 func (f *Fabric) strays(p rdma.PeerInfo) bool {
 	f.mu.Lock()
 	missed := f.misses[p.ID] >= maxMisses
@@ -277,7 +277,8 @@ func (f *Fabric) strays(p rdma.PeerInfo) bool {
 	if missed {
 		f.refuses(p, fmt.Errorf("fabric: %s (process %d on %s) and this process (%d on %s) can not share memory, although their boot IDs, network namespaces and users are the same: "+
 			"if these are two hosts with one boot ID, such as virtual machines that were resumed from one snapshot, reboot one of them, or set DDS_TRANSPORT=tcp on one of them; "+
-			"if it is one host, the address %s of the other process is that of another domain", p.Name, p.PID, p.Host, f.self.PID, f.self.Host, p.Addr))
+			"if it is one host, the address %s of the other process is that of another domain", p.Name, p.PID, p.Host, f.self.PID,
+			f.self.Host, p.Addr))
 	}
 	return missed
 }
@@ -447,8 +448,8 @@ func checkUser(c *net.UnixConn) (pid uint32, err error) {
 	return uint32(cred.Pid), nil
 }
 
-// certified is what a peer tells of itself, with the number that its process has here. If it has another one there, threads are numbered
-// differently, too: the thread that it names is none here, or one of any process.
+// certified is what a peer tells of itself, with the number that its process has here. If it has another one there,
+// threads are numbered differently, too: the thread that it names is none here, or one of any process.
 func certified(p rdma.PeerInfo, pid uint32) rdma.PeerInfo {
 	if p.PID != pid {
 		p.Thread = 0

@@ -8,8 +8,8 @@ import (
 	"github.com/omg-dds-go/dds/rdma/tcp"
 )
 
-// Mark sets the DSCP (RFC 2474), 0 to 63, of all that this node sends over TCP from now on, on the connections that there are and on
-// those to come. Networks that know nothing of it, and what is in flight, are as before.
+// Mark sets the DSCP (RFC 2474), 0 to 63, of all that this node sends over TCP from now on, on the connections that
+// there are and on those to come. Networks that know nothing of it, and what is in flight, are as before.
 func (f *Fabric) Mark(dscp int) {
 	f.dscp.Store(int32(dscp)) // first: a connection that comes into use loads it behind its entry in links
 	var links []*tcp.Link
@@ -25,8 +25,8 @@ func (f *Fabric) Mark(dscp int) {
 	}
 }
 
-// markConn marks one connection. Errors are of no account: it may be closed by now, and a socket has only one of the two options, unless it
-// serves both versions of IP.
+// markConn marks one connection. Errors are of no account: it may be closed by now, and a socket has only one of the
+// two options, unless it serves both versions of IP.
 func (f *Fabric) markConn(c net.Conn) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One that can be dialled, and can not dial back, takes a new link from a peer that has given up the old one: the peer, which greets it anew, is
-// asked whether it has the old one.
+// One that can be dialled, and can not dial back, takes a new link from a peer that has given up the old one: the peer,
+// which greets it anew, is asked whether it has the old one.
 func TestGivenUpByOneThatCanNotBeDialled(t *testing.T) {
 	for _, c := range []struct{ name, addr string }{
 		{"refused", "127.0.0.1:1"}, // where nobody listens
@@ -31,7 +31,8 @@ func TestGivenUpByOneThatCanNotBeDialled(t *testing.T) {
 	}
 }
 
-// One that finds a second address of its peer, while that is refused and the first one is silent, greets it there. It has their link still, which goes on.
+// One that finds a second address of its peer, while that is refused and the first one is silent, greets it there. It
+// has their link still, which goes on.
 func TestGreetedByOneThatHasTheLink(t *testing.T) {
 	b := elsewhere(t, Config{ID: 200, Name: "b"}).start(t)
 	p := newProxy(t, b.self.Addr)
@@ -53,7 +54,8 @@ func TestGreetedByOneThatHasTheLink(t *testing.T) {
 	}
 }
 
-// A session whose greeting is not answered yet may be a link at the other end already. So it is not gone before the greeting has failed.
+// A session whose greeting is not answered yet may be a link at the other end already. So it is not gone before the
+// greeting has failed.
 func TestSessionThatIsOffered(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -33,8 +33,9 @@ const (
 //	greeting (package rdma) | session u64
 //
 // and is answered by a verdict and a greeting. If the verdict is duplicate, and that link is suspended, its session
-// follows, and the peer answers by the verdict that it would give to its resumption: at gone the link ends, and there may be a new one.
-// The node that was dialled may have no other way to ask. That the peer wants a new link is no proof, it may have found another address.
+// follows, and the peer answers by the verdict that it would give to its resumption: at gone the link ends, and there
+// may be a new one. The node that was dialled may have no other way to ask. That the peer wants a new link is no proof,
+// it may have found another address.
 //
 // The other one resumes the session of a link that both nodes have, by their IDs:
 //

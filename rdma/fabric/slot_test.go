@@ -13,7 +13,8 @@ import (
 	"github.com/omg-dds-go/dds/rdma"
 )
 
-// freePort is an address at which nobody listens yet. Until the test ends no other process is given its port, which who names it can listen at.
+// freePort is an address at which nobody listens yet. Until the test ends no other process is given its port, which who
+// names it can listen at.
 func freePort(t testing.TB) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -45,8 +46,8 @@ func requireAliased(t testing.TB, a, b *node) {
 	require.True(t, b.to(a).Aliased())
 }
 
-// A node of this host of which another one told, or to which the link was lost, is linked to over shared memory, whoever has the larger ID; and so is one
-// whose address was dialled.
+// A node of this host of which another one told, or to which the link was lost, is linked to over shared memory,
+// whoever has the larger ID; and so is one whose address was dialled.
 func TestDialOfWhoSharesMemory(t *testing.T) {
 	for _, dial := range []func(a, b *node){
 		func(a, b *node) { a.Dial(b.self) },
@@ -100,7 +101,8 @@ func TestAddressesOfWhoShareMemory(t *testing.T) {
 	}
 }
 
-// Two hosts have one boot ID. Neither finds the other at its slot, where nobody is, or another, or it itself; both say why, once, and nobody waits for a link.
+// Two hosts have one boot ID. Neither finds the other at its slot, where nobody is, or another, or it itself; both say
+// why, once, and nobody waits for a link.
 func TestTwoHostsWithOneBootID(t *testing.T) {
 	for _, c := range []struct {
 		name  string

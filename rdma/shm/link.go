@@ -292,8 +292,9 @@ func (l *Link) Release(key rdma.Key) {
 	})
 }
 
-// over: this node has released the region, or one of a later epoch of the subgroup. Epochs of a subgroup only grow, and who has ended one has
-// opened what it needed of those before. If it opens one of them after all it asks. The caller holds mu.
+// over: this node has released the region, or one of a later epoch of the subgroup. Epochs of a subgroup only grow, and
+// who has ended one has opened what it needed of those before. If it opens one of them after all it asks. The caller
+// holds mu.
 func (l *Link) over(key rdma.Key) bool {
 	last, some := l.released[key.Subgroup]
 	return some && key.Epoch <= last
@@ -500,8 +501,9 @@ func (l *Link) finishOpen(key rdma.Key, fd int) error {
 	return nil
 }
 
-// takeOffer maps what the peer offers, and keeps it until this node opens it; here, so that the poller does not wait for it. It may come when this
-// node has released the region already: that the peer is done with the epoch is told by its memory, and overtakes what it sends.
+// takeOffer maps what the peer offers, and keeps it until this node opens it; here, so that the poller does not wait
+// for it. It may come when this node has released the region already: that the peer is done with the epoch is told by
+// its memory, and overtakes what it sends.
 func (l *Link) takeOffer(key rdma.Key, shape rdma.Shape, fd int) error {
 	if err := shape.Check(); err != nil {
 		unix.Close(fd)

@@ -245,7 +245,8 @@ func TestOfferBehindTheRequest(t *testing.T) {
 	require.Zero(t, own.Cell(0).Load())
 }
 
-// offering is a link to a peer that the test plays by hand, which has offered regions when offer returns: each time the same memory.
+// offering is a link to a peer that the test plays by hand, which has offered regions when offer returns: each time the
+// same memory.
 func offering(t *testing.T) (n *node, l *Link, memory file, offer func(keys ...rdma.Key)) {
 	t.Helper()
 	n, l, peer := hostile(t)

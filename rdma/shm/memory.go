@@ -97,8 +97,8 @@ func mapPeer(fd, size, seals, prot int) (*Memory, error) {
 // hugePage is the size of a huge page on the processors that this runs on.
 const hugePage = 2 << 20
 
-// adviseHuge asks for huge pages, where a mapping is so large that one fits. It is a wish: where the system has none for shared memory, which
-// is its default (transparent_hugepage/shmem_enabled), nothing changes (docs/adr/0025).
+// adviseHuge asks for huge pages, where a mapping is so large that one fits. It is a wish: where the system has none
+// for shared memory, which is its default (transparent_hugepage/shmem_enabled), nothing changes (docs/adr/0025).
 func adviseHuge(mem []byte) {
 	if len(mem) >= hugePage {
 		_ = unix.Madvise(mem, unix.MADV_HUGEPAGE)

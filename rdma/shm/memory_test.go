@@ -321,7 +321,8 @@ func signalled(err error) syscall.Signal {
 	return 0
 }
 
-// The words that peers write have cache lines of their own: those of the bell, and that of the fence, which whoever delivers loads each time.
+// The words that peers write have cache lines of their own: those of the bell, and that of the fence, which whoever
+// delivers loads each time.
 func TestWordsOfTheBellPage(t *testing.T) {
 	b, err := NewBell()
 	require.NoError(t, err)

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// pacer has the collector run when mapped memory has doubled since it ran: it does not see that memory, and mappings end with the
-// last reference (docs/adr/0009). A process whose readers come and go, and that allocates next to nothing, would keep the rings of
-// all epochs that there were.
+// pacer has the collector run when mapped memory has doubled since it ran: it does not see that memory, and mappings
+// end with the last reference (docs/adr/0009). A process whose readers come and go, and that allocates next to nothing,
+// would keep the rings of all epochs that there were.
 //
 // Words and their writers: mapped, whoever maps and the cleanups; limit, the goroutine that collects, of which collecting lets
 // only one in.
@@ -36,8 +36,8 @@ func (p *pacer) grow(size int) {
 	go func() {
 		defer p.collecting.Store(false)
 		p.collect()
-		// Cleanups run after the collection, on a goroutine of the runtime: what is still counted here may be gone soon, which makes
-		// the next limit too high by as much, once.
+		// Cleanups run after the collection, on a goroutine of the runtime: what is still counted here may be gone
+		// soon, which makes the next limit too high by as much, once.
 		p.limit.Store(max(2*p.mapped.Load(), paceFloor))
 	}()
 }

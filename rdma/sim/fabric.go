@@ -36,9 +36,12 @@ type Fabric struct {
 	Pushes, CrashAt int
 	// Pushed, if set, is called at each push, before it has any effect.
 	Pushed func()
-	// Torn, if set, makes the stores by which a message is published (rdma.Region.StoreInTurn) pushes of their own, and is called between them: see Published.
-	Torn    func()
-	tearing int     // between two of them of how many messages the node is, or has ended: it may stand still there while its application publishes others
+	// Torn, if set, makes the stores by which a message is published (rdma.Region.StoreInTurn) pushes of their own, and
+	// is called between them: see Published.
+	Torn func()
+	// between two of them of how many messages the node is, or has ended: it may stand still there while its
+	// application publishes others
+	tearing int
 	rings   []*ring // of the node's regions, in the order of their registration
 
 	links   []*link // to others, in the order in which they came up
@@ -123,16 +126,20 @@ func (r *ring) store(p published) {
 	}
 }
 
-// Published makes the node end, or stand still, between the stores of what it has published since its last push, if Torn is set; whoever drives the node calls it when
-// a message is sent, for not every message is followed by a push.
+// Published makes the node end, or stand still, between the stores of what it has published since its last push, if
+// Torn is set; whoever drives the node calls it when a message is sent, for not every message is followed by a push.
 //
-// The stores have been made when it is called. It takes back those that are yet to come, Next, or Next and Real, and makes them again one after the other. For others that is
-// as if they were made now: a step of a node is one event, so since the first of them nobody has looked and no capture of the region was taken, and the node has done nothing since
-// that they could see, as that is a push. Nor has it done what it would do only with the message out: where the memory is shared it delivers nothing of its own before others
-// have acknowledged it; other regions are left alone. A process that shares the memory may find Tail without Real and Next, or both without Next, as long as the node
-// stands still, or for good if it has died there; never Real or Next without what comes before them, nor any of them without the bytes below Tail, as processors
-// keep stores in order (rdma.Region.StoreInTurn). A copy on another host may get the same from a capture that is taken between them, or applied in steps: a capture loads the
-// cells from the last to the first, and they arrive from the first to the last, each at a time of its own (transmit). A node that dies before its post has told other hosts nothing.
+// The stores have been made when it is called. It takes back those that are yet to come, Next, or Next and Real, and
+// makes them again one after the other. For others that is as if they were made now: a step of a node is one event, so
+// since the first of them nobody has looked and no capture of the region was taken, and the node has done nothing since
+// that they could see, as that is a push. Nor has it done what it would do only with the message out: where the memory
+// is shared it delivers nothing of its own before others have acknowledged it; other regions are left alone. A process
+// that shares the memory may find Tail without Real and Next, or both without Next, as long as the node stands still,
+// or for good if it has died there; never Real or Next without what comes before them, nor any of them without the
+// bytes below Tail, as processors keep stores in order (rdma.Region.StoreInTurn). A copy on another host may get the
+// same from a capture that is taken between them, or applied in steps: a capture loads the cells from the last to the
+// first, and they arrive from the first to the last, each at a time of its own (transmit). A node that dies before its
+// post has told other hosts nothing.
 func (f *Fabric) Published() {
 	if f.Torn == nil {
 		return
@@ -209,7 +216,8 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 		if f.closed || p.closed || slices.ContainsFunc(f.links, func(l *link) bool { return l.to == p }) {
 			return
 		}
-		if here.blocked() || there.blocked() || slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) { // p has not seen the end of the link before, which comes first
+		// p has not seen the end of the link before, which comes first
+		if here.blocked() || there.blocked() || slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) {
 			if !f.retries[p] { // who dials again and again tries no more often
 				f.retries[p] = true
 				f.w.After(20*f.w.MaxDelay, func() {
@@ -508,7 +516,8 @@ func (l *link) dying() {
 // severed: a connection to the peer is refused, if it is not dropped.
 func (l *link) severed() bool { return l.to.closed || l.blocked() || l.back.blocked() }
 
-// judge tells from that its peer refuses connections, for all that it knows, or answers again. Who reads the peer's memory hears of its end by itself.
+// judge tells from that its peer refuses connections, for all that it knows, or answers again. Who reads the peer's
+// memory hears of its end by itself.
 func (l *link) judge() {
 	severed := l.severed()
 	if l.Aliased() || l.ended || l.from.closed || l.refused == severed {

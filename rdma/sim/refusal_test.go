@@ -20,7 +20,8 @@ func (r *refused) LinkDown(_ rdma.Link, _ bool, _ error) { r.told = append(r.tol
 func (r *refused) Dying(rdma.Link)                       { r.told = append(r.told, "dying") }
 func (r *refused) Resumed(rdma.Link)                     { r.told = append(r.told, "resumed") }
 
-// What is cut off refuses connections until it is not any more, if Rejects; and whoever has died on another host for ever, until it is given up.
+// What is cut off refuses connections until it is not any more, if Rejects; and whoever has died on another host for
+// ever, until it is given up.
 func TestRefusals(t *testing.T) {
 	for _, rejects := range []bool{true, false} {
 		w := NewWorld(1)
@@ -59,7 +60,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A link that was refused once is made anew if it is dropped, also when it is refused no more by then: its address is dialled for ever.
+// A link that was refused once is made anew if it is dropped, also when it is refused no more by then: its address is
+// dialled for ever.
 func TestDroppedAfterRefusal(t *testing.T) {
 	for _, rejects := range []bool{true, false} {
 		w := NewWorld(1)

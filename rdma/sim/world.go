@@ -33,7 +33,8 @@ type World struct {
 // NewWorld makes a world from a seed.
 func NewWorld(seed uint64) *World {
 	source := rand.NewPCG(seed, 0xdd5)
-	w := &World{rng: rand.New(source), source: source, losses: rand.New(rand.NewPCG(seed, 0x105e)), blocked: map[[2]*Fabric]bool{}, walls: map[[2]uint64]int{}, slow: map[[2]*Fabric]time.Duration{}}
+	w := &World{rng: rand.New(source), source: source, losses: rand.New(rand.NewPCG(seed, 0x105e)),
+		blocked: map[[2]*Fabric]bool{}, walls: map[[2]uint64]int{}, slow: map[[2]*Fabric]time.Duration{}}
 	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
 	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
 	return w
@@ -70,8 +71,8 @@ func (w *World) Block(from, to *Fabric, on bool) {
 	w.release()
 }
 
-// Wall lets nothing pass from one host to another, also of nodes that are not there yet, or takes such a wall away. Several may stand between two
-// hosts, and nothing passes until all are gone.
+// Wall lets nothing pass from one host to another, also of nodes that are not there yet, or takes such a wall away.
+// Several may stand between two hosts, and nothing passes until all are gone.
 func (w *World) Wall(from, to uint64, on bool) {
 	way := [2]uint64{from, to}
 	switch {
@@ -188,7 +189,8 @@ type event struct {
 
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.order < o.order }
 
-// eventQueue is a binary heap, the next event first. container/heap would allocate for each event, of which a short run has thousands.
+// eventQueue is a binary heap, the next event first. container/heap would allocate for each event, of which a short run
+// has thousands.
 type eventQueue []event
 
 func (q *eventQueue) push(e event) {

@@ -51,9 +51,10 @@
 //
 // # Sockets
 //
-// Nothing of a connection is set here: Go switches Nagle's algorithm off, and the kernel sizes the buffers (ADR 0033). A turn is one writev;
-// what is stored while the socket is full becomes one larger frame. The system calls are made behind the back of the Go runtime, unless they
-// are long (rdma.Gather, rdma.Scatter): before any other one it wakes its monitor thread, if the process was idle.
+// Nothing of a connection is set here: Go switches Nagle's algorithm off, and the kernel sizes the buffers (ADR 0033).
+// A turn is one writev; what is stored while the socket is full becomes one larger frame. The system calls are made
+// behind the back of the Go runtime, unless they are long (rdma.Gather, rdma.Scatter): before any other one it wakes
+// its monitor thread, if the process was idle.
 //
 // # Framing
 //

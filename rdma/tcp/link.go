@@ -210,8 +210,8 @@ func (l *Link) Drop(err error) { l.end(err) }
 // Post implements rdma.Link.
 func (l *Link) Post(key rdma.Key) {
 	if e := (*l.exports.Load())[key]; e != nil {
-		// Who finds it loud has nothing to add: whoever made it so nudges, or FenceLowered does, and the writer takes it back before it captures, so the
-		// capture has what was stored before this load.
+		// Who finds it loud has nothing to add: whoever made it so nudges, or FenceLowered does, and the writer takes
+		// it back before it captures, so the capture has what was stored before this load.
 		if e.posted.Load() != postedLoud {
 			e.posted.Or(postedLoud)
 			l.out.Nudge()

@@ -11,14 +11,15 @@ import (
 // the next one is due. What they cost is not their bytes but waking threads, of the writer at one end and of the reader at the
 // other, so many times a second and so many times for each process of the group.
 //
-// So a link over which only quiet frames went for a while is hushed. Its writer says so (frameHush), and then whoever posts
-// quietly also sends the frame (sendQuiet), and takes those that came (HearQuiet): two system calls that do not wait, and no thread
-// wakes. The peer's socket counts as readable only from wakeBytes on, so its reader sleeps on. Whatever else is sent goes behind as
-// many bytes (frameWake), and is never late.
+// So a link over which only quiet frames went for a while is hushed. Its writer says so (frameHush), and then whoever
+// posts quietly also sends the frame (sendQuiet), and takes those that came (HearQuiet): two system calls that do not
+// wait, and no thread wakes. The peer's socket counts as readable only from wakeBytes on, so its reader sleeps on.
+// Whatever else is sent goes behind as many bytes (frameWake), and is never late.
 //
-// The reader has the threshold set only while it naps: from a boundary of frames, behind a hush, until anything comes that is not a
-// whole quiet frame. With the first byte of anything else it is 1 again, also if that byte was taken by somebody else's
-// HearQuiet, since the rest may be less than the threshold. Linux looks anew whether a socket is readable when the threshold changes.
+// The reader has the threshold set only while it naps: from a boundary of frames, behind a hush, until anything comes
+// that is not a whole quiet frame. With the first byte of anything else it is 1 again, also if that byte was taken by
+// somebody else's HearQuiet, since the rest may be less than the threshold. Linux looks anew whether a socket is
+// readable when the threshold changes.
 
 const (
 	// hushAfter is how many turns in a row were quiet when a link is hushed.
@@ -55,8 +56,8 @@ func (c *connection) address(t *turn) {
 
 // sendQuiet sends what is posted quietly of a region, in place of the writer. It reports false if that has to do something.
 //
-// A frame that is queued goes first, as the writer takes the queue before it captures: so there is nothing to send here while one is.
-// More is not promised: a message and a post that follows it are two ways to the peer (rdma.Link).
+// A frame that is queued goes first, as the writer takes the queue before it captures: so there is nothing to send here
+// while one is. More is not promised: a message and a post that follows it are two ways to the peer (rdma.Link).
 func (l *Link) sendQuiet(e *export) bool {
 	if !l.turns.TryLock() {
 		return false
@@ -100,7 +101,8 @@ type nap struct {
 	over bool                // there is something for the reader, or there will be nothing more
 }
 
-// sleep is for the reader, at a boundary of frames, with everything handled that it has read. It returns what has come that is for the reader.
+// sleep is for the reader, at a boundary of frames, with everything handled that it has read. It returns what has come
+// that is for the reader.
 func (l *Link) sleep(c *connection) []byte {
 	if c.socket.Threshold(wakeBytes) != nil {
 		return nil // it reads on, as if nothing had been said
@@ -136,8 +138,8 @@ func (l *Link) HearQuiet() {
 
 // look handles the quiet frames that have come. It reports whether there is anything else. The caller holds z.mu.
 //
-// It goes on until it has found the socket empty. The poller of the Go runtime tells of what comes, not of what is there: nobody would
-// wake the reader for bytes that were left behind.
+// It goes on until it has found the socket empty. The poller of the Go runtime tells of what comes, not of what is
+// there: nobody would wake the reader for bytes that were left behind.
 func (l *Link) look(z *nap) bool {
 	for more := true; more && !z.over; {
 		n, err := z.c.socket.Receive(z.came[:]) // nothing is in it: else it would be over
@@ -147,7 +149,8 @@ func (l *Link) look(z *nap) bool {
 	return z.over
 }
 
-// applyQuiet applies whole quiet frames without ring bytes, and reports whether there was nothing else. What does not add up is left to the reader, too.
+// applyQuiet applies whole quiet frames without ring bytes, and reports whether there was nothing else. What does not
+// add up is left to the reader, too.
 func (l *Link) applyQuiet(z *nap) bool {
 	b := z.came[:z.n]
 	for len(b) >= writeHeader {

@@ -55,7 +55,8 @@ func dirty(l *Link) *export {
 	return e
 }
 
-// Whatever is not quiet wakes the reader, though it is less than what its socket waits for, and so do quiet frames that nobody fetches.
+// Whatever is not quiet wakes the reader, though it is less than what its socket waits for, and so do quiet frames that
+// nobody fetches.
 func TestHushedLinkWakes(t *testing.T) {
 	na, nb, la, lb := linked(t)
 	own := nb.register(key, shape)
@@ -87,7 +88,8 @@ func TestHushedLinkWakes(t *testing.T) {
 	}
 }
 
-// The peer's bytes come one by one, and some are fetched by somebody else than the reader: it never waits for more than there will be.
+// The peer's bytes come one by one, and some are fetched by somebody else than the reader: it never waits for more than
+// there will be.
 func TestHushedLinkOfSingleBytes(t *testing.T) {
 	for fetched := range 12 {
 		there, here := loopback(t)

@@ -15,8 +15,8 @@ var errClosed = errors.New("connection closed")
 const (
 	// inputBytes is how much an input holds: what comes in small frames is taken in one go, and copied.
 	inputBytes = 16 << 10
-	// straightBytes: while ranges of rings are as long, only the head of the next frame is taken with them, so that the next range can be
-	// read to where it belongs.
+	// straightBytes: while ranges of rings are as long, only the head of the next frame is taken with them, so that the
+	// next range can be read to where it belongs.
 	straightBytes = 16 << 10
 	headBytes     = 512
 )
@@ -26,8 +26,8 @@ type scatterer interface {
 	Read(into [3][]byte) (int, error)
 }
 
-// input reads a connection: heads of frames through a buffer, and ranges of rings straight to where they belong, together with the head
-// that comes behind them. Its errors are errBroken.
+// input reads a connection: heads of frames through a buffer, and ranges of rings straight to where they belong,
+// together with the head that comes behind them. Its errors are errBroken.
 type input struct {
 	conn    io.Reader
 	scatter scatterer // nil: conn has none
@@ -75,8 +75,8 @@ func (in *input) use(b []byte) []byte {
 	return b[n:]
 }
 
-// more reads at least one byte into two buffers, and what comes behind them into its own, which is empty. It returns how many bytes are
-// in the two.
+// more reads at least one byte into two buffers, and what comes behind them into its own, which is empty. It returns
+// how many bytes are in the two.
 func (in *input) more(first, second []byte) (int, error) {
 	in.r, in.w = 0, 0
 	own := in.buf[:in.ahead]

@@ -51,8 +51,8 @@ func (s *watchedScatter) Read(into [3][]byte) (int, error) {
 	return n, err
 }
 
-// Of long ranges nothing is copied but what comes with the first head, and with those that follow; also where the ring ends, and of
-// frames that come together.
+// Of long ranges nothing is copied but what comes with the first head, and with those that follow; also where the ring
+// ends, and of frames that come together.
 func TestRangesAreReadStraight(t *testing.T) {
 	const ring, frames, size = 256 << 10, 9, 100_000
 	ca, cb := loopback(t)

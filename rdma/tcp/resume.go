@@ -21,8 +21,8 @@ const (
 var (
 	// ErrGone: the peer does not know the session any more, and never will.
 	ErrGone = errors.New("gone")
-	// ErrRefused: nobody listens where the peer did. Its process has ended, or cannot be reached just now: a firewall that rejects, or a forwarder that
-	// is being started anew, answers in the same way.
+	// ErrRefused: nobody listens where the peer did. Its process has ended, or cannot be reached just now: a firewall
+	// that rejects, or a forwarder that is being started anew, answers in the same way.
 	ErrRefused = errors.New("refusing connections")
 
 	// errBroken is the class of errors after which the session goes on over another connection.
@@ -34,7 +34,8 @@ func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }
 // reconnect waits for the next connection of the session, for as long as it takes. cause is what
 // happened to the last one.
 //
-// While it is refused the peer is taken for dying. Whoever uses the link knows best whether the peer still matters, and drops the link if not.
+// While it is refused the peer is taken for dying. Whoever uses the link knows best whether the peer still matters, and
+// drops the link if not.
 func (l *Link) reconnect(cause error) (conn net.Conn, err error) {
 	defer func() {
 		if l.refused.Load() && err == nil {

@@ -18,7 +18,7 @@
 //
 // # What it does not do
 //
-// XML has no place for @unit, @try_construct and @hashid of a member, and for @autoid, @verbatim, @topic, @data_representation and
-// @ignore_literal_names: XML refuses types that use them. Constants are
-// read, and written as their values. An <include> in XML is an error, not followed.
+// XML has no place for @unit, @try_construct and @hashid of a member, and for @autoid, @verbatim, @topic,
+// @data_representation and @ignore_literal_names: XML refuses types that use them. Constants are read, and written as
+// their values. An <include> in XML is an error, not followed.
 package notation

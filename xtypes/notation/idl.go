@@ -95,8 +95,8 @@ var keywords = strings.Fields(`abstract alias any attribute bitfield bitmask bit
 	publishes raises readonly sequence setraises short string struct supports switch true truncatable typedef typeid typename typeprefix uint16
 	uint32 uint64 uint8 union unsigned uses valuebase valuetype void wchar wstring`)
 
-// declaration writes a type behind those that it mentions. In a recursion, a struct or union is declared forward first; a typedef needs no more
-// of it.
+// declaration writes a type behind those that it mentions. In a recursion, a struct or union is declared forward first;
+// a typedef needs no more of it.
 func (w *idlWriter) declaration(t *xtypes.Type) {
 	if w.begun[t] || w.err != nil {
 		return
@@ -150,7 +150,8 @@ func (w *idlWriter) declaration(t *xtypes.Type) {
 	case xtypes.TKAlias:
 		typ, dims := w.declarator(t.Target())
 		standard, least, most := t.Constraints()
-		w.line("%stypedef %s %s%s;", w.constraints(t.Target(), xtypes.Member{Unit: t.Unit(), Default: standard, Min: least, Max: most}), typ, name, dims)
+		w.line("%stypedef %s %s%s;", w.constraints(t.Target(),
+			xtypes.Member{Unit: t.Unit(), Default: standard, Min: least, Max: most}), typ, name, dims)
 	default:
 		w.fail("a %s with a name is not in IDL", t.Kind())
 	}
@@ -200,7 +201,8 @@ func firstID(t *xtypes.Type) uint32 {
 	return next
 }
 
-// name gives a name that means t where it is written. It does not begin with "::", which an annotation in front would take for its own.
+// name gives a name that means t where it is written. It does not begin with "::", which an annotation in front would
+// take for its own.
 func (w *idlWriter) name(t *xtypes.Type) string {
 	modules, last := scope(t.Name())
 	here := slices.DeleteFunc(slices.Clone(w.open), func(m string) bool { return m == "" })
@@ -340,8 +342,9 @@ func (w *idlWriter) declarator(t *xtypes.Type) (typ, dims string) {
 	return w.typ(t.Elem()), dims
 }
 
-var idlWords = map[xtypes.Kind]string{xtypes.TKInt16: "short", xtypes.TKUint16: "unsigned short", xtypes.TKInt32: "long", xtypes.TKUint32: "unsigned long",
-	xtypes.TKInt64: "long long", xtypes.TKUint64: "unsigned long long"}
+var idlWords = map[xtypes.Kind]string{xtypes.TKInt16: "short", xtypes.TKUint16: "unsigned short", xtypes.TKInt32: "long",
+	xtypes.TKUint32: "unsigned long",
+	xtypes.TKInt64:  "long long", xtypes.TKUint64: "unsigned long long"}
 
 func (w *idlWriter) typ(t *xtypes.Type) string {
 	bound := func(parts ...string) string {

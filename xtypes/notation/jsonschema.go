@@ -11,8 +11,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// JSONSchema writes the JSON Schema (draft 2020-12) of the documents that xtypes.Data writes for a structure or a union. What Data reads
-// besides, such as numbers of enumerators, is not in it.
+// JSONSchema writes the JSON Schema (draft 2020-12) of the documents that xtypes.Data writes for a structure or a
+// union. What Data reads besides, such as numbers of enumerators, is not in it.
 func JSONSchema(t *xtypes.Type) ([]byte, error) {
 	r := t.Resolve()
 	if k := r.Kind(); k != xtypes.TKStructure && k != xtypes.TKUnion {
@@ -60,10 +60,12 @@ func definition(t *xtypes.Type) schema {
 			if !m.DefaultCase {
 				d = schema{"enum": labels(t, m)}
 			}
-			cases = append(cases, schema{"type": "object", "properties": schema{xtypes.Discriminator: d, m.Name: member(m)}, "required": []string{xtypes.Discriminator, m.Name}, "additionalProperties": false})
+			cases = append(cases, schema{"type": "object", "properties": schema{xtypes.Discriminator: d, m.Name: member(m)},
+				"required": []string{xtypes.Discriminator, m.Name}, "additionalProperties": false})
 		}
 		// A discriminator that selects nothing stands alone.
-		cases = append(cases, schema{"type": "object", "properties": schema{xtypes.Discriminator: value(t.Discriminator().Type)}, "required": []string{xtypes.Discriminator}, "additionalProperties": false})
+		cases = append(cases, schema{"type": "object", "properties": schema{xtypes.Discriminator: value(t.Discriminator().Type)},
+			"required": []string{xtypes.Discriminator}, "additionalProperties": false})
 		return described(schema{"anyOf": cases}, t.Doc())
 	}
 	properties, required := schema{}, []string{}
@@ -154,7 +156,8 @@ func value(t *xtypes.Type) schema {
 	case k == xtypes.TKChar8:
 		return schema{"type": "string", "minLength": 1, "maxLength": 1}
 	case k == xtypes.TKChar16:
-		return schema{"anyOf": []any{schema{"type": "string", "minLength": 1, "maxLength": 1}, schema{"type": "integer", "minimum": 0xd800, "maximum": 0xdfff}}}
+		return schema{"anyOf": []any{schema{"type": "string", "minLength": 1, "maxLength": 1},
+			schema{"type": "integer", "minimum": 0xd800, "maximum": 0xdfff}}}
 	case k == xtypes.TKString8 || k == xtypes.TKString16:
 		s := schema{"type": "string"}
 		if t.Bound() > 0 {

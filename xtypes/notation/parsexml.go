@@ -55,11 +55,12 @@ func (list XMLErrors) Error() string {
 // maxXMLErrors bounds what is reported; nobody reads more.
 const maxXMLErrors = 1000
 
-// ParseXML reads the types of a document of DDS-XML 1.0, in their order: a <types> element, alone or in a <dds>. The words of RTI Connext
-// and Fast DDS are understood as well (long, unsignedLong, octet, wchar; bit_value, bit_bound, sequenceMaxLength...). Types without
-// extensibility are appendable. An error is an XMLErrors with all that is wrong.
+// ParseXML reads the types of a document of DDS-XML 1.0, in their order: a <types> element, alone or in a <dds>. The
+// words of RTI Connext and Fast DDS are understood as well (long, unsignedLong, octet, wchar; bit_value, bit_bound,
+// sequenceMaxLength...). Types without extensibility are appendable. An error is an XMLErrors with all that is wrong.
 func ParseXML(text []byte) ([]*xtypes.Type, error) {
-	r := xmlReader{text: text, types: map[string]*xtypes.Type{}, broken: map[*xtypes.Type]bool{}, constants: map[string]string{}, spelled: map[string]string{}, forwards: map[*xtypes.Type]*node{}}
+	r := xmlReader{text: text, types: map[string]*xtypes.Type{}, broken: map[*xtypes.Type]bool{}, constants: map[string]string{},
+		spelled: map[string]string{}, forwards: map[*xtypes.Type]*node{}}
 	root := r.parse()
 	switch {
 	case root == nil:
@@ -138,7 +139,8 @@ func (r *xmlReader) errorAt(offset int, element, format string, args ...any) {
 	}
 	before := r.text[:min(offset, len(r.text))]
 	line := bytes.LastIndexByte(before, '\n') + 1
-	r.errors = append(r.errors, &XMLError{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[line:]), Element: element, Detail: fmt.Sprintf(format, args...)})
+	r.errors = append(r.errors, &XMLError{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[line:]),
+		Element: element, Detail: fmt.Sprintf(format, args...)})
 }
 
 // place finds the value of an attribute of an element, or the element.
@@ -324,7 +326,8 @@ func (r *xmlReader) declare(n *node, path []string, full string) {
 	r.list = append(r.list, t)
 }
 
-// named finds the last element with a name within another, which is the one that is wrong if there are two; the other if there is none.
+// named finds the last element with a name within another, which is the one that is wrong if there are two; the other
+// if there is none.
 func named(in *node, name string) *node {
 	found := in
 	for _, n := range in.Nodes {
@@ -423,8 +426,10 @@ func (r *xmlReader) lookup(n *node, attribute string, path []string) *xtypes.Typ
 }
 
 var xmlKinds = func() map[string]xtypes.Kind {
-	m := map[string]xtypes.Kind{"octet": xtypes.TKByte, "char": xtypes.TKChar8, "wchar": xtypes.TKChar16, "short": xtypes.TKInt16, "unsignedShort": xtypes.TKUint16,
-		"long": xtypes.TKInt32, "unsignedLong": xtypes.TKUint32, "longLong": xtypes.TKInt64, "unsignedLongLong": xtypes.TKUint64, "float": xtypes.TKFloat32,
+	m := map[string]xtypes.Kind{"octet": xtypes.TKByte, "char": xtypes.TKChar8, "wchar": xtypes.TKChar16, "short": xtypes.TKInt16,
+		"unsignedShort": xtypes.TKUint16,
+		"long":          xtypes.TKInt32, "unsignedLong": xtypes.TKUint32, "longLong": xtypes.TKInt64,
+		"unsignedLongLong": xtypes.TKUint64, "float": xtypes.TKFloat32,
 		"double": xtypes.TKFloat64, "longDouble": xtypes.TKFloat128}
 	for k, word := range xmlWords {
 		m[word] = k
@@ -503,14 +508,16 @@ func (r *xmlReader) typ(n *node, path []string) *xtypes.Type {
 }
 
 func (r *xmlReader) member(n *node, path []string) xtypes.Member {
-	m := xtypes.Member{Name: n.attr("name"), AutoID: n.attr("id") == "", ID: uint32(r.number(n, path, 0, 1<<28-1, "id")), Key: r.flag(n, "key"), Optional: r.flag(n, "optional"),
+	m := xtypes.Member{Name: n.attr("name"), AutoID: n.attr("id") == "", ID: uint32(r.number(n, path, 0, 1<<28-1, "id")),
+		Key: r.flag(n, "key"), Optional: r.flag(n, "optional"),
 		MustUnderstand: r.flag(n, "mustUnderstand"), External: r.flag(n, "external")}
 	m.Type = r.typ(n, path)
 	m.Default, m.Min, m.Max = r.literal(n, m.Type, "default", path), r.literal(n, m.Type, "min", path), r.literal(n, m.Type, "max", path)
 	return m
 }
 
-// literal reads a value of a type, as RTI Connext has it in the attributes default, min and max; nil if there is none, or it is wrong and reported.
+// literal reads a value of a type, as RTI Connext has it in the attributes default, min and max; nil if there is none,
+// or it is wrong and reported.
 func (r *xmlReader) literal(n *node, t *xtypes.Type, attribute string, path []string) any {
 	s := n.attr(attribute)
 	if s == "" || t == nil || r.broken[t.Resolve()] {

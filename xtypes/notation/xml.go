@@ -12,7 +12,8 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// node is an element. The names of the members follow those of DDS-XML 1.0 in what is made of them, not here: one shape serves all elements.
+// node is an element. The names of the members follow those of DDS-XML 1.0 in what is made of them, not here: one shape
+// serves all elements.
 type node struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
@@ -46,8 +47,10 @@ func (n *node) add(child *node) *node {
 
 // xmlWords are the values of the attribute type.
 var xmlWords = map[xtypes.Kind]string{
-	xtypes.TKBoolean: "boolean", xtypes.TKByte: "byte", xtypes.TKInt8: "int8", xtypes.TKUint8: "uint8", xtypes.TKChar8: "char8", xtypes.TKChar16: "char16",
-	xtypes.TKInt16: "int16", xtypes.TKUint16: "uint16", xtypes.TKInt32: "int32", xtypes.TKUint32: "uint32", xtypes.TKInt64: "int64", xtypes.TKUint64: "uint64",
+	xtypes.TKBoolean: "boolean", xtypes.TKByte: "byte", xtypes.TKInt8: "int8", xtypes.TKUint8: "uint8", xtypes.TKChar8: "char8",
+	xtypes.TKChar16: "char16",
+	xtypes.TKInt16:  "int16", xtypes.TKUint16: "uint16", xtypes.TKInt32: "int32", xtypes.TKUint32: "uint32",
+	xtypes.TKInt64: "int64", xtypes.TKUint64: "uint64",
 	xtypes.TKFloat32: "float32", xtypes.TKFloat64: "float64", xtypes.TKFloat128: "float128", xtypes.TKString8: "string", xtypes.TKString16: "wstring",
 }
 
@@ -56,8 +59,8 @@ func XML(types []*xtypes.Type) ([]byte, error) {
 	return newXMLWriter().write(types)
 }
 
-// XMLWithout is XML without the annotations that have no place there: lost names each of them with its type and member. Ids that @autoid and
-// @hashid gave are written as numbers.
+// XMLWithout is XML without the annotations that have no place there: lost names each of them with its type and member.
+// Ids that @autoid and @hashid gave are written as numbers.
 func XMLWithout(types []*xtypes.Type) (text []byte, lost []string, err error) {
 	w := newXMLWriter()
 	w.loses = true
@@ -113,7 +116,8 @@ func (w *xmlWriter) fail(format string, args ...any) {
 	}
 }
 
-// module gives the element of a module: the last one if it is that, otherwise one more, for a type must come behind what it needs.
+// module gives the element of a module: the last one if it is that, otherwise one more, for a type must come behind
+// what it needs.
 func (w *xmlWriter) module(path []string) *node {
 	at := w.root
 	for _, name := range path {

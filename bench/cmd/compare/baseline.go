@@ -45,7 +45,8 @@ func (s *baseline) goals() []goal {
 	var goals []goal
 	for _, readers := range []int{1, 4} {
 		column := ringColumn(128, readers)
-		goals = append(goals, goal{what: fmt.Sprintf("core by ring, 1→%d", readers), row: "core", column: column, over: []string{"ring"}, overCol: column, least: 0.6, print: share})
+		goals = append(goals, goal{what: fmt.Sprintf("core by ring, 1→%d", readers), row: "core", column: column,
+			over: []string{"ring"}, overCol: column, least: 0.6, print: share})
 	}
 	return goals
 }

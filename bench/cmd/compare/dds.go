@@ -105,7 +105,8 @@ func (s *dds) goals() (list []goal) {
 		big.least, big.in = 3, func(c cell) bool { return c.size >= large }
 		list = append(list, small, big)
 	}
-	return append(list, goal{what: "bytes that all readers together get, by memcpy of one core", row: ours, column: deliveredBytes, over: []string{memcpy}, overCol: deliveredBytes,
+	return append(list, goal{what: "bytes that all readers together get, by memcpy of one core", row: ours,
+		column: deliveredBytes, over: []string{memcpy}, overCol: deliveredBytes,
 		least: 1, in: func(c cell) bool { return c.size == 10<<10 && c.readers == 8 }, print: times})
 }
 
@@ -115,7 +116,8 @@ func (s *dds) conclude(*collected) string {
 	if b, err := os.ReadFile("/proc/sys/net/core/rmem_max"); err == nil {
 		most = strings.TrimSpace(string(b)) + " bytes"
 	}
-	return "net.core.rmem_max, up to which sockets may have buffers: " + most + ". Cyclone DDS's guide advises to raise it for large samples and high rates; it is left as it is.\n"
+	return "net.core.rmem_max, up to which sockets may have buffers: " + most +
+		". Cyclone DDS's guide advises to raise it for large samples and high rates; it is left as it is.\n"
 }
 
 func (s *dds) title() string {
@@ -140,7 +142,8 @@ func (s *dds) run(ctx context.Context, i impl, at cell) ([]result.Result, error)
 	}
 	if i.name == memcpy || i.name == memcpyCached {
 		// Half a run for both of its ways.
-		return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.limits, "-duration", (s.c.duration / 4).String(), "-size", strconv.Itoa(at.size), "memcpy")})
+		return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.limits, "-duration", (s.c.duration / 4).String(), "-size",
+			strconv.Itoa(at.size), "memcpy")})
 	}
 	if v, ok := s.variants[i.name]; ok {
 		stop, err := v.StartDaemon(ctx)

@@ -87,7 +87,8 @@ func quotients(all *collected, g goal, at cell) (out []float64) {
 	return out
 }
 
-// best is the greatest figure of the rows that the goal is divided by, or the least one where less is better; false if there is none.
+// best is the greatest figure of the rows that the goal is divided by, or the least one where less is better; false if
+// there is none.
 func (g goal) best(all *collected, at cell, round int) (best float64, ok bool) {
 	for _, row := range g.over {
 		v := all.values[key{row, g.overCol, at}][round]

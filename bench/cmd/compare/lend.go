@@ -15,8 +15,8 @@ const (
 	barePool = "bare pool"
 )
 
-// newLend compares readers that are lent samples where they lie with readers that get a copy at delivery, and a ring that messages are lent from
-// with a pool of chunks (docs/adr/0018).
+// newLend compares readers that are lent samples where they lie with readers that get a copy at delivery, and a ring
+// that messages are lent from with a pool of chunks (docs/adr/0018).
 func newLend(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	p, err := newPerf(ctx, c, scratch)
 	if err != nil {
@@ -33,7 +33,8 @@ func newLend(ctx context.Context, c config, scratch string) (suite, []string, er
 		at:   c.matrix(),
 		commands: func(ctx context.Context, i impl, at cell) []*exec.Cmd {
 			if limit, ok := bare[i.name]; ok {
-				return []*exec.Cmd{exec.CommandContext(ctx, limits, "-duration", c.duration.String(), "-size", strconv.Itoa(at.size), "-readers", strconv.Itoa(at.readers), limit)}
+				return []*exec.Cmd{exec.CommandContext(ctx, limits, "-duration", c.duration.String(), "-size",
+					strconv.Itoa(at.size), "-readers", strconv.Itoa(at.readers), limit)}
 			}
 			commands := p.oneWriter(ctx, at)
 			for _, cmd := range commands {
@@ -55,7 +56,8 @@ func newLend(ctx context.Context, c config, scratch string) (suite, []string, er
 		},
 	}
 	for _, column := range []string{"samples/s", readWhole} {
-		s.aims = append(s.aims, goal{what: "ring by pool, " + column, row: bareRing, column: column, over: []string{barePool}, overCol: column, least: 1, print: times})
+		s.aims = append(s.aims, goal{what: "ring by pool, " + column, row: bareRing, column: column, over: []string{barePool},
+			overCol: column, least: 1, print: times})
 	}
 	s.list, err = chosen([]impl{
 		{name: "lent", what: "of all sizes (DDS_LEND=1; by default those of 1 KB and more), with loans at both ends"},

@@ -23,8 +23,9 @@ const (
 
 const payload = "MB/s"
 
-// logged compares a PERSISTENT topic with a plain file that gets the bytes of its samples with as many syncs. How many bytes there are for a sync is the
-// log's doing, by what has come while the one before was under way; so it runs first in each cell, its log tells, and the file is written likewise.
+// logged compares a PERSISTENT topic with a plain file that gets the bytes of its samples with as many syncs. How many
+// bytes there are for a sync is the log's doing, by what has come while the one before was under way; so it runs first
+// in each cell, its log tells, and the file is written likewise.
 type logged struct {
 	c       config
 	perf    perf
@@ -53,7 +54,8 @@ func newLogged(ctx context.Context, c config, scratch string) (suite, []string, 
 }
 
 func (s *logged) title() string {
-	return "A PERSISTENT topic, and a plain file with the same batches: bytes of samples per second. On the file system of " + os.TempDir() + " (TMPDIR)"
+	return "A PERSISTENT topic, and a plain file with the same batches: bytes of samples per second. On the file system of " +
+		os.TempDir() + " (TMPDIR)"
 }
 func (s *logged) impls() []impl { return s.list }
 
@@ -65,7 +67,8 @@ func (s *logged) cells() (out []cell) {
 }
 
 func (s *logged) goals() []goal {
-	return []goal{{what: "logged, as a share of the better plain file of the round", row: loggedAlone, column: payload, over: []string{plainFile, plainDirect}, overCol: payload, least: 0.7, print: share}}
+	return []goal{{what: "logged, as a share of the better plain file of the round", row: loggedAlone, column: payload,
+		over: []string{plainFile, plainDirect}, overCol: payload, least: 0.7, print: share}}
 }
 
 func (s *logged) run(ctx context.Context, i impl, at cell) (r []result.Result, err error) {
@@ -94,7 +97,8 @@ func (s *logged) run(ctx context.Context, i impl, at cell) (r []result.Result, e
 	if s.batch[at] == 0 {
 		return nil, fmt.Errorf("there is no run of %s that says how large batches are", loggedAlone)
 	}
-	return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.limits, "-duration", s.c.duration.String(), "-dir", dir, "-batch", strconv.Itoa(s.batch[at]), "append")})
+	return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.limits, "-duration", s.c.duration.String(), "-dir", dir,
+		"-batch", strconv.Itoa(s.batch[at]), "append")})
 }
 
 // batchOf is how many bytes of samples a batch of the only log in dir has, on average.

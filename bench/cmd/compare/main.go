@@ -51,16 +51,19 @@ var suites map[string]kind
 
 func init() {
 	suites = map[string]kind{
-		"dds":       {"this one and other implementations of DDS", []string{"mode", "rate", "sizes", "readers"}, "128,1024,10240,1048576", "1,2,4,8", "1", newDDS},
+		"dds": {"this one and other implementations of DDS", []string{"mode", "rate", "sizes", "readers"},
+			"128,1024,10240,1048576", "1,2,4,8", "1", newDDS},
 		"order":     {"total order on three hosts, and others that have it", []string{"sizes", "inflight"}, "1024,10240", "3", "1", newOrder},
 		"unordered": {"what total order costs on one host", []string{"sizes", "readers"}, "128,1024,10240", "1,4", "1", newUnordered},
-		"subgroups": {"one active topic among many on other subgroups", []string{"sizes", "readers", "topics"}, "1024", "1", "1,2,10,50", newSubgroups},
-		"growth":    {"memory and throughput by processes and topics", []string{"sizes", "topics", "processes"}, "1024", "1", "1,20,200", newGrowth},
-		"lend":      {"samples that readers are lent, and samples that they get a copy of", []string{"sizes", "readers"}, "1024,10240,65536,1048576", "1,4", "1", newLend},
-		"slow":      {"what a slow reader does to others", []string{"sizes"}, "1024", "1", "1", newSlow},
-		"logged":    {"a PERSISTENT topic, and a plain file that is synced as often", []string{"sizes"}, "128,1024,10240", "1", "1", newLogged},
-		"wake":      {"latency of readers that look and readers that sleep", []string{"rate", "sizes"}, "128", "1", "1", newWake},
-		"baseline":  {"what the machine can do without middleware", nil, "1", "1", "1", newBaseline},
+		"subgroups": {"one active topic among many on other subgroups", []string{"sizes", "readers", "topics"}, "1024", "1",
+			"1,2,10,50", newSubgroups},
+		"growth": {"memory and throughput by processes and topics", []string{"sizes", "topics", "processes"}, "1024", "1", "1,20,200", newGrowth},
+		"lend": {"samples that readers are lent, and samples that they get a copy of", []string{"sizes", "readers"},
+			"1024,10240,65536,1048576", "1,4", "1", newLend},
+		"slow":     {"what a slow reader does to others", []string{"sizes"}, "1024", "1", "1", newSlow},
+		"logged":   {"a PERSISTENT topic, and a plain file that is synced as often", []string{"sizes"}, "128,1024,10240", "1", "1", newLogged},
+		"wake":     {"latency of readers that look and readers that sleep", []string{"rate", "sizes"}, "128", "1", "1", newWake},
+		"baseline": {"what the machine can do without middleware", nil, "1", "1", "1", newBaseline},
 	}
 }
 

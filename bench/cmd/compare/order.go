@@ -70,7 +70,8 @@ func (s *order) goals() (list []goal) {
 		least float64
 		print func(float64) string
 	}{{"nats", 5, times}, {"raft", 5, times}, {"etcd", 2, times}, {"etcd-in-process", 2, times}, {bare, 0.4, share}} {
-		list = append(list, goal{what: ours + " by " + g.than, row: ours, column: messages, over: []string{g.than}, overCol: messages, least: g.least, print: g.print})
+		list = append(list, goal{what: ours + " by " + g.than, row: ours, column: messages, over: []string{g.than},
+			overCol: messages, least: g.least, print: g.print})
 	}
 	return list
 }

@@ -106,7 +106,8 @@ func newSubgroups(ctx context.Context, c config, scratch string) (suite, []strin
 		name := strconv.Itoa(n)
 		s.list = append(s.list, impl{name: name})
 		if name != alone {
-			s.aims = append(s.aims, goal{what: name + " topics, as a share of " + alone, row: name, column: "samples/s", over: []string{alone}, overCol: "samples/s", least: 0.9, print: share})
+			s.aims = append(s.aims, goal{what: name + " topics, as a share of " + alone, row: name, column: "samples/s",
+				over: []string{alone}, overCol: "samples/s", least: 0.9, print: share})
 		}
 	}
 	if err == nil {

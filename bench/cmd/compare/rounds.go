@@ -118,7 +118,8 @@ func rounds(ctx context.Context, c config, s suite, log *log) (*collected, error
 	begin, longest := time.Now(), time.Duration(0)
 	for round := range c.rounds {
 		if round > 0 && c.within > 0 && time.Since(begin)+longest > c.within {
-			fmt.Fprintf(os.Stderr, "%d rounds took %v, and another one would be too much for -within %v\n", round, time.Since(begin).Round(time.Second), c.within)
+			fmt.Fprintf(os.Stderr, "%d rounds took %v, and another one would be too much for -within %v\n", round,
+				time.Since(begin).Round(time.Second), c.within)
 			break
 		}
 		all.rounds++

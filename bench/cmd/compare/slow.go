@@ -22,8 +22,9 @@ const (
 // pacedRate is that of each writer where they are paced: with two processors a quarter to a half of full speed.
 const pacedRate = 100_000
 
-// newSlow has two topics, each with a writer. One of them has a reader that takes its time. At full speed all share what processors there
-// are, and what the slow reader works the others lose; at a rate that leaves some time, what they lose is the doing of the middleware.
+// newSlow has two topics, each with a writer. One of them has a reader that takes its time. At full speed all share
+// what processors there are, and what the slow reader works the others lose; at a rate that leaves some time, what they
+// lose is the doing of the middleware.
 func newSlow(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	p, err := newPerf(ctx, c, scratch)
 	const undisturbed = "0s"
@@ -48,7 +49,8 @@ func newSlow(ctx context.Context, c config, scratch string) (suite, []string, er
 				if shares {
 					place = "share a subgroup"
 				}
-				s.at = append(s.at, cell{table: fmt.Sprintf("%d bytes; %s; the topics %s", size, pace, place), size: size, readers: 2, shares: shares, paced: paced})
+				s.at = append(s.at, cell{table: fmt.Sprintf("%d bytes; %s; the topics %s", size, pace, place), size: size,
+					readers: 2, shares: shares, paced: paced})
 			}
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/omg-dds-go/dds/bench/internal/result"
 )
 
-// newUnordered compares the path that has one order with the one that has none. Through DDS that is what is best effort, whose writer waits for nobody
-// and drops what finds no room: it says what is lost, and nothing of what order costs. Therefore both are there in the core, too, where the
-// sender tries again, so that either brings every message to every reader.
+// newUnordered compares the path that has one order with the one that has none. Through DDS that is what is best
+// effort, whose writer waits for nobody and drops what finds no room: it says what is lost, and nothing of what order
+// costs. Therefore both are there in the core, too, where the sender tries again, so that either brings every message
+// to every reader.
 func newUnordered(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	p, err := newPerf(ctx, c, scratch)
 	if err != nil {
@@ -29,7 +30,8 @@ func newUnordered(ctx context.Context, c config, scratch string) (suite, []strin
 			if level, ok := levels[i.name]; ok {
 				return p.oneWriter(ctx, at, "--qos", level)
 			}
-			return []*exec.Cmd{exec.CommandContext(ctx, limits, "-duration", c.duration.String(), "-size", strconv.Itoa(at.size), "-readers", strconv.Itoa(at.readers), bare[i.name])}
+			return []*exec.Cmd{exec.CommandContext(ctx, limits, "-duration", c.duration.String(), "-size", strconv.Itoa(at.size),
+				"-readers", strconv.Itoa(at.readers), bare[i.name])}
 		},
 		read: func(i impl, at cell, r []result.Result) []figure {
 			if _, ok := levels[i.name]; ok {
@@ -37,7 +39,8 @@ func newUnordered(ctx context.Context, c config, scratch string) (suite, []strin
 			}
 			return throughput(r[0], r)
 		},
-		aims: []goal{{what: "atomic, as a share of unordered, nothing lost (core)", row: coreAtomic, column: "samples/s", over: []string{coreUnordered}, overCol: "samples/s", least: 0.9, print: share}},
+		aims: []goal{{what: "atomic, as a share of unordered, nothing lost (core)", row: coreAtomic, column: "samples/s",
+			over: []string{coreUnordered}, overCol: "samples/s", least: 0.9, print: share}},
 	}
 	s.list, err = chosen([]impl{
 		{name: coreAtomic, what: "derecho without the DDS on it: one order, stable at all readers, copied in and out (bench/baseline core)"},

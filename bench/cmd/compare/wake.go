@@ -55,7 +55,8 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 	s.read = func(i impl, _ cell, r []result.Result) []figure {
 		if _, ok := readers[i.name]; ok {
 			sub := of(r, "sub")[0]
-			return []figure{{fromCall, float64(sub.CallP50), result.Micros}, {fromDue, float64(sub.P50), result.Micros}, {"p99", float64(sub.P99), result.Micros}}
+			return []figure{{fromCall, float64(sub.CallP50), result.Micros}, {fromDue, float64(sub.P50), result.Micros},
+				{"p99", float64(sub.P99), result.Micros}}
 		}
 		way := 1.0
 		of := r[len(r)-1] // the one for which somebody has slept for a millisecond
@@ -67,10 +68,12 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 	for _, row := range []string{"poll", "spin"} {
 		s.aims = append(s.aims,
 			goal{what: "p50 of " + row, row: row, column: fromCall, most: 1000, print: result.Micros},
-			goal{what: "p50 of " + row + ", by half a round trip of a cache line", row: row, column: fromCall, over: []string{"cacheline"}, overCol: fromCall, most: 3, print: times},
+			goal{what: "p50 of " + row + ", by half a round trip of a cache line", row: row, column: fromCall,
+				over: []string{"cacheline"}, overCol: fromCall, most: 3, print: times},
 		)
 	}
-	s.aims = append(s.aims, goal{what: "p50 of sleep, by that of a bare futex", row: "sleep", column: fromCall, over: []string{"futex"}, overCol: fromCall, most: 1.3, print: times})
+	s.aims = append(s.aims, goal{what: "p50 of sleep, by that of a bare futex", row: "sleep", column: fromCall,
+		over: []string{"futex"}, overCol: fromCall, most: 1.3, print: times})
 	s.list, err = chosen([]impl{
 		{name: "poll", what: "the reader looks for samples itself, all the time (--poll)"},
 		{name: "spin", what: "it waits in a WaitSet that looks before it would sleep, for longer than there is nothing (DDS_SPIN=1h)"},

@@ -57,8 +57,8 @@ func (b bursts) least() float64 {
 	return b[len(b)/10]
 }
 
-// compareBursts measures what the writing thread does for a sample, and prints a line: building one in private memory, and building and sending one
-// through the core and with DDS, burst by burst in turns.
+// compareBursts measures what the writing thread does for a sample, and prints a line: building one in private memory,
+// and building and sending one through the core and with DDS, burst by burst in turns.
 func compareBursts(ctx context.Context, s shape, n int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -85,7 +85,8 @@ func compare(ctx context.Context, c config, isolated bool) error {
 		for _, size := range c.sizes {
 			for i, v := range variants {
 				r, w, err := run(ctx, v, hosts, told{
-					Sockets: v.sockets, Size: size, Ring: c.ring, Window: c.window, Tell: c.tell, Rate: c.rate, Duration: c.warmup + c.duration, Warmup: c.warmup,
+					Sockets: v.sockets, Size: size, Ring: c.ring, Window: c.window, Tell: c.tell, Rate: c.rate,
+					Duration: c.warmup + c.duration, Warmup: c.warmup,
 				})
 				if err != nil {
 					return fmt.Errorf("%s: %w", v.name, err)
@@ -98,7 +99,8 @@ func compare(ctx context.Context, c config, isolated bool) error {
 		}
 	}
 	for _, size := range c.sizes {
-		fmt.Printf("\n%d bytes, a window of %d, a ring of %d, rate %g; medians of %d rounds of %v\n\n| ", size, c.window, c.ring, c.rate, c.rounds, c.duration)
+		fmt.Printf("\n%d bytes, a window of %d, a ring of %d, rate %g; medians of %d rounds of %v\n\n| ", size, c.window, c.ring,
+			c.rate, c.rounds, c.duration)
 		under := "\n| ---"
 		for _, col := range columns {
 			if !col.paced || c.rate > 0 {

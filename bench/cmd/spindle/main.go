@@ -49,7 +49,8 @@ func parse(args []string) (c config, err error) {
 	f.IntVar(&c.rounds, "rounds", 5, "how often each run is made")
 	f.DurationVar(&c.duration, "duration", 300*time.Millisecond, "of one run")
 	f.DurationVar(&c.warmup, "warmup", 100*time.Millisecond, "before each run")
-	f.DurationVar(&c.within, "within", 15*time.Minute, "begin no other round that would not end in this time, as long as the longest one so far; 0: no limit")
+	f.DurationVar(&c.within, "within", 15*time.Minute,
+		"begin no other round that would not end in this time, as long as the longest one so far; 0: no limit")
 	f.StringVar(&c.json, "json", "", "file for every single run, one JSON object a line")
 	f.BoolVar(&c.list, "list", false, "print what there is to run, and end")
 	f.BoolVar(&c.isolated, "isolate", true, "run in a network namespace of one's own")
@@ -116,7 +117,8 @@ func measure(ctx context.Context, c config) error {
 	all, begin, longest := collected{}, time.Now(), time.Duration(0)
 	for round := range c.rounds {
 		if round > 0 && c.within > 0 && time.Since(begin)+longest > c.within {
-			fmt.Fprintf(os.Stderr, "%d rounds took %v, and another one would be too much for -within %v\n", round, time.Since(begin).Round(time.Second), c.within)
+			fmt.Fprintf(os.Stderr, "%d rounds took %v, and another one would be too much for -within %v\n", round,
+				time.Since(begin).Round(time.Second), c.within)
 			c.rounds = round // that there were
 			break
 		}

@@ -19,11 +19,12 @@ const (
 )
 
 var each = []string{
-	"-batch-send", "-batch-receive", "-batch-deliver", "-batch-upcall", batching, "-late-post", "-lock-free", "-coalesce", "-batch-send,-coalesce", "-shared-acks", "-nulls", "-silence", all,
+	"-batch-send", "-batch-receive", "-batch-deliver", "-batch-upcall", batching, "-late-post", "-lock-free", "-coalesce",
+	"-batch-send,-coalesce", "-shared-acks", "-nulls", "-silence", all,
 }
 
-// windowSizes are around what the paper finds to be best for 10 KB, 100, and the 5 that it says do much already. Over TCP 500 messages
-// to each of three others would not be there by the end of the warm-up.
+// windowSizes are around what the paper finds to be best for 10 KB, 100, and the 5 that it says do much already. Over
+// TCP 500 messages to each of three others would not be there by the end of the warm-up.
 func windowSizes(transport string) []int {
 	if transport == "tcp" {
 		return []int{5, 10, 50, paperWindow}
@@ -61,7 +62,8 @@ func matrix() []experiment {
 		m = append(m, experiment{"subgroups, " + transport, []string{batching, all}, subgroups})
 
 		w := among(4, transport)
-		m = append(m, experiment{"sizes, " + transport, []string{batching, all}, []workload{w.size(16), w.size(128), w.size(1 << 10), w, w.size(100 << 10).window(10)}})
+		m = append(m, experiment{"sizes, " + transport, []string{batching, all},
+			[]workload{w.size(16), w.size(128), w.size(1 << 10), w, w.size(100 << 10).window(10)}})
 
 		var windows []workload
 		for _, n := range windowSizes(transport) {

@@ -24,8 +24,8 @@ const lease = 5 * time.Second
 // stampEvery tells how many messages are sent for one that carries the time: to read the clock costs as much as a small message.
 const stampEvery = 16
 
-// runMember is a process of a run. It says "ready" when all endpoints are known, begins when it is told to, prints an outcome, and
-// sends on until its standard input ends, so that it delays nobody who is still measuring.
+// runMember is a process of a run. It says "ready" when all endpoints are known, begins when it is told to, prints an
+// outcome, and sends on until its standard input ends, so that it delays nobody who is still measuring.
 func runMember(told string) error {
 	var m member
 	if err := json.Unmarshal([]byte(told), &m); err != nil {
@@ -36,7 +36,8 @@ func runMember(told string) error {
 		return err
 	}
 	h := newHandler(m.workload)
-	n, err := derecho.Join(context.Background(), derecho.Config{Domain: m.Domain, Transport: derecho.Transport(m.Transport), Lease: lease, RingBytes: m.Ring, Spindle: off}, h)
+	n, err := derecho.Join(context.Background(), derecho.Config{Domain: m.Domain, Transport: derecho.Transport(m.Transport),
+		Lease: lease, RingBytes: m.Ring, Spindle: off}, h)
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,8 @@ func (m *member) measure(h *handler, in *bufio.Reader) error {
 	sleep(m.Duration)
 	h.measuring.Store(false)
 	after := h.counts()
-	// The rings of epochs that were gone through while processes came are given back with what refers to them, when it is collected (ADR 0009).
-	// The second collection comes after the cleanups of the first.
+	// The rings of epochs that were gone through while processes came are given back with what refers to them, when it
+	// is collected (ADR 0009). The second collection comes after the cleanups of the first.
 	runtime.GC()
 	runtime.GC()
 	o := outcome{
@@ -121,8 +122,8 @@ func (m *member) send(n *derecho.Node) error {
 	}
 }
 
-// sleepAbove is from where on a wait is a sleep: who spins for longer takes the core from processes that have none of their own here,
-// other than in the paper.
+// sleepAbove is from where on a wait is a sleep: who spins for longer takes the core from processes that have none of
+// their own here, other than in the paper.
 const sleepAbove = 10 * time.Microsecond
 
 func wait(d time.Duration) {

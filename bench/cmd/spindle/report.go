@@ -88,13 +88,14 @@ func printReport(out io.Writer, c config, all collected) error {
 		printTable(&b, e, all)
 	}
 	printVerdicts(&b, all)
-	fmt.Fprintf(&b, "\nCommand: `go run ./bench/cmd/spindle -only '%s' -rounds %d -duration %v -warmup %v -within %v`\n", c.only, c.rounds, c.duration, c.warmup, c.within)
+	fmt.Fprintf(&b, "\nCommand: `go run ./bench/cmd/spindle -only '%s' -rounds %d -duration %v -warmup %v -within %v`\n", c.only,
+		c.rounds, c.duration, c.warmup, c.within)
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// printTable prints what an experiment has with everything on, a row for each workload, and then what each switch is worth, a column
-// for each workload.
+// printTable prints what an experiment has with everything on, a row for each workload, and then what each switch is
+// worth, a column for each workload.
 func printTable(b *strings.Builder, e experiment, all collected) {
 	fmt.Fprintf(b, "\n### %s\n\n| all on | messages/s | MB/s | per upcall | writes | reads | MB mapped | p50 | p99 |\n|---|---|---|---|---|---|---|---|---|\n", e.name)
 	failed := 0

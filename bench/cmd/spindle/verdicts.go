@@ -60,8 +60,9 @@ func writing(experiment string, w workload, off string) input {
 	}}
 }
 
-// triple are the messages that go together when they are sent, received and delivered. Over TCP they are sent by a write, to one of the others, and received
-// by a read; over shared memory there is neither: a sender publishes each by itself, unless another thread is at it.
+// triple are the messages that go together when they are sent, received and delivered. Over TCP they are sent by a
+// write, to one of the others, and received by a read; over shared memory there is neither: a sender publishes each by
+// itself, unless another thread is at it.
 func triple(experiment string, w workload) input {
 	return input{fmt.Sprintf("%v: messages per write, per read, per upcall", w), func(all collected) string {
 		on := key{experiment, w, ""}
@@ -76,7 +77,8 @@ func triple(experiment string, w workload) input {
 func memory(experiment string, w workload) input {
 	return input{fmt.Sprintf("%v: MB mapped, as a multiple of %d × %d × (%d + 8)", w, w.Processes, w.Window, w.Size), func(all collected) string {
 		on, formula := key{experiment, w, ""}, float64(w.Processes*w.Window*(w.Size+8))
-		return spread(all.of(on, func(f figures) float64 { return f.Mapped / 1e6 }), plain) + ", " + spread(all.of(on, func(f figures) float64 { return f.Mapped / formula }), times)
+		return spread(all.of(on, func(f figures) float64 { return f.Mapped / 1e6 }), plain) + ", " +
+			spread(all.of(on, func(f figures) float64 { return f.Mapped / formula }), times)
 	}}
 }
 

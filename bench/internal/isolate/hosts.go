@@ -14,9 +14,9 @@ import (
 // Host is a network namespace with an address, on a switch with others.
 type Host struct{ Namespace, Address string }
 
-// Hosts makes n of them: a bridge in the namespace of this process, and to each a virtual cable. Nothing but packets gets from one
-// to another. It is for a process that Main has isolated, whose end is theirs; nothing of them is seen outside. It needs the
-// ip command.
+// Hosts makes n of them: a bridge in the namespace of this process, and to each a virtual cable. Nothing but packets
+// gets from one to another. It is for a process that Main has isolated, whose end is theirs; nothing of them is seen
+// outside. It needs the ip command.
 func Hosts(n int) ([]Host, error) {
 	if os.Getenv(marker) == "" {
 		return nil, errors.New("isolate: hosts need namespaces of one's own; do not switch them off")

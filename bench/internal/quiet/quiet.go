@@ -1,5 +1,5 @@
-// Package quiet has a derecho.Handler that does nothing, for programs that measure the core and care for a few of its upcalls: they embed
-// it and write those. It has no state.
+// Package quiet has a derecho.Handler that does nothing, for programs that measure the core and care for a few of its
+// upcalls: they embed it and write those. It has no state.
 package quiet
 
 import (

@@ -1,4 +1,5 @@
-// Package talk starts the processes of a benchmark: each is told what to do as JSON, the last of its arguments, prints lines, and ends when its standard input does.
+// Package talk starts the processes of a benchmark: each is told what to do as JSON, the last of its arguments, prints
+// lines, and ends when its standard input does.
 package talk
 
 import (

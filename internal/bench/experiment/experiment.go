@@ -173,7 +173,8 @@ func (e *Experiment) Check() error {
 	case e.Readers < 1:
 		return fmt.Errorf("readers %d: at least 1", e.Readers)
 	case e.Writers+e.Readers > mostProcesses:
-		return fmt.Errorf("%d writers and %d readers: at most %d processes of a user are in a domain on one host", e.Writers, e.Readers, mostProcesses)
+		return fmt.Errorf("%d writers and %d readers: at most %d processes of a user are in a domain on one host", e.Writers,
+			e.Readers, mostProcesses)
 	case e.Duration == 0 && e.Count == 0:
 		return errors.New("neither a duration nor a count: it would not end; give --duration or --count")
 	}

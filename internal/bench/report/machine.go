@@ -60,7 +60,8 @@ func ThisMachine(now time.Time) Machine {
 	return m
 }
 
-// caches tells those of a core, of which the kernel keeps a directory each: "48K L1 data, 1024K L2 unified, 32768K L3 unified of processors 0-1".
+// caches tells those of a core, of which the kernel keeps a directory each: "48K L1 data, 1024K L2 unified, 32768K L3
+// unified of processors 0-1".
 func caches(dir string) string {
 	var all []string
 	for i := 0; ; i++ {

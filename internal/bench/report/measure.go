@@ -43,7 +43,8 @@ func DefaultPlan() Plan {
 // FullPlan takes about three quarters of an hour.
 func FullPlan() Plan {
 	return Plan{
-		Sizes: []int{64, 128, 256, 1 << 10, 4 << 10, 10 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20}, Readers: []int{1, 2, 4, 8}, Transports: []string{"shm", "tcp"},
+		Sizes:   []int{64, 128, 256, 1 << 10, 4 << 10, 10 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20},
+		Readers: []int{1, 2, 4, 8}, Transports: []string{"shm", "tcp"},
 		Runs: 5, WarmUp: 500 * time.Millisecond, Duration: 3 * time.Second,
 	}
 }
@@ -93,7 +94,8 @@ func (p *Plan) cells() (list []*Cell) {
 // Check refuses what can not be measured.
 func (p *Plan) Check() error {
 	if len(p.Sizes) == 0 || len(p.Readers) == 0 || len(p.Transports) == 0 || p.Runs < 1 {
-		return fmt.Errorf("nothing to measure: %d sizes, %d numbers of readers, %d transports, %d runs", len(p.Sizes), len(p.Readers), len(p.Transports), p.Runs)
+		return fmt.Errorf("nothing to measure: %d sizes, %d numbers of readers, %d transports, %d runs", len(p.Sizes),
+			len(p.Readers), len(p.Transports), p.Runs)
 	}
 	for _, c := range p.cells() {
 		if err := c.Experiment.Check(); err != nil {
@@ -127,7 +129,8 @@ func Measure(ctx context.Context, plan Plan, command []string, progress func(Pro
 	start := time.Now()
 	page := &Page{Machine: ThisMachine(start), Plan: plan, Cells: plan.cells()}
 	for round := 1; round <= plan.Runs; round++ {
-		if perRound := time.Since(start) / time.Duration(max(page.Rounds, 1)); plan.MaxTime > 0 && page.Rounds > 0 && time.Since(start)+perRound > plan.MaxTime {
+		if perRound := time.Since(start) / time.Duration(max(page.Rounds, 1)); plan.MaxTime > 0 && page.Rounds > 0 &&
+			time.Since(start)+perRound > plan.MaxTime {
 			break
 		}
 		for i, c := range page.Cells {

@@ -176,7 +176,8 @@ func (p *Page) levels(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## %s\n\n%s over %s, one reader, at full speed. Unordered is best effort: its writer does not wait, so what the reader has no room for is lost. Logged writes to the disk of the directory for temporary files.\n\n"+
 		"| QoS | samples/s | Mbit/s | lost %% | CPU %% |\n| --- | --- | --- | --- | --- |\n", Levels, bench.FormatSize(e.Size), e.Transport)
 	for _, c := range cells {
-		fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.0f |\n", c.Experiment.Level, c.over(rate).count(), c.over(mbps).count(), c.over(lostPercent).Median, c.over(cpu).Median)
+		fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.0f |\n", c.Experiment.Level, c.over(rate).count(), c.over(mbps).count(),
+			c.over(lostPercent).Median, c.over(cpu).Median)
 	}
 }
 

@@ -83,8 +83,8 @@ func (ch *chaos) reached(role, topic string, r control.Reached) {
 	}
 }
 
-// stayed notes that the others did not go on without a process that was stopped: a busy machine did not run them for long enough to
-// miss it. There is no later epoch to wait for.
+// stayed notes that the others did not go on without a process that was stopped: a busy machine did not run them for
+// long enough to miss it. There is no later epoch to wait for.
 func (ch *chaos) stayed(role string) {
 	if ch.victim != nil && ch.victim.role == role {
 		clear(ch.victim.waiting)
@@ -213,8 +213,8 @@ func (c *conductor) isBack(m *member) {
 	c.tellRecovery()
 }
 
-// airless lists who was handed no air data since the victim was lost, though there is a computer that sends some. What is missing of the other
-// topics the numbers of their samples tell; of this one nothing else would.
+// airless lists who was handed no air data since the victim was lost, though there is a computer that sends some. What
+// is missing of the other topics the numbers of their samples tell; of this one nothing else would.
 func (c *conductor) airless() (roleNames []string) {
 	sends := func(role string) bool {
 		m := c.crew.members[role]
@@ -240,7 +240,8 @@ func (c *conductor) awaitAirData() error {
 		return err
 	}
 	for _, role := range c.airless() {
-		c.problems = append(c.problems, fmt.Sprintf("%s was handed no %s any more after %s was lost, in %v", role, roles.AirData, c.chaos.victim.role, round(time.Since(c.chaos.victim.at))))
+		c.problems = append(c.problems, fmt.Sprintf("%s was handed no %s any more after %s was lost, in %v", role, roles.AirData,
+			c.chaos.victim.role, round(time.Since(c.chaos.victim.at))))
 	}
 	return nil
 }

@@ -369,8 +369,8 @@ func (c *conductor) expected() map[string]uint64 {
 	return numbers
 }
 
-// owed leaves out the topics of which nothing was published since the process was ready, or was there again: what was there before,
-// somebody who joined late may never get, and would wait for in vain.
+// owed leaves out the topics of which nothing was published since the process was ready, or was there again: what was
+// there before, somebody who joined late may never get, and would wait for in vain.
 func (m *member) owed(expected map[string]uint64) map[string]uint64 {
 	maps.DeleteFunc(expected, func(topic string, last uint64) bool { return last <= m.since[topic] })
 	return expected

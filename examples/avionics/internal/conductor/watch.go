@@ -88,7 +88,8 @@ func (w watch) standstill(roles []string, now time.Time, pid func(role string) i
 			silent = append(silent, fmt.Sprintf("%s has given no sign of life for %v", who, round(quiet)))
 		default:
 			if topic, n, other := w.behind(role, now); topic != "" {
-				behind = append(behind, fmt.Sprintf("%s has taken nothing for %v and is %d samples of %s behind %s", who, round(now.Sub(s.moved)), n, topic, other))
+				behind = append(behind, fmt.Sprintf("%s has taken nothing for %v and is %d samples of %s behind %s", who,
+					round(now.Sub(s.moved)), n, topic, other))
 			}
 		}
 	}

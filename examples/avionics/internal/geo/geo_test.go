@@ -54,8 +54,8 @@ func TestClosure(t *testing.T) {
 	}
 }
 
-// Closure is the derivative of range: move both for a moment, forth and back, and measure. (Forth alone is not enough: who pass each other at a
-// mile change their closure by a knot in that time.)
+// Closure is the derivative of range: move both for a moment, forth and back, and measure. (Forth alone is not enough:
+// who pass each other at a mile change their closure by a knot in that time.)
 func TestClosureIsTheRateOfRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Point{rapid.Float64Range(-70, 70).Draw(t, "lat"), rapid.Float64Range(-180, 180).Draw(t, "lon")}

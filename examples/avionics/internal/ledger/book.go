@@ -124,7 +124,8 @@ func (l *Life) excused(topic string, e *Entry) bool {
 	return false
 }
 
-// hears tells whether a life must have a sample that comes between o[at-1] and o[at]: it is there all the time from the one to the other.
+// hears tells whether a life must have a sample that comes between o[at-1] and o[at]: it is there all the time from the
+// one to the other.
 func (l *Life) hears(topic string, o order, at int) bool {
 	entries, takes := l.delivered[topic]
 	from, known := l.part(topic, o)
@@ -189,8 +190,8 @@ func (b *Book) Unsent(role, topic string) bool {
 	})
 }
 
-// Condemn notes that a process is about to be killed. What was acknowledged to a writer by now it had to store, too; what is acknowledged
-// later may be so because the others go on without it.
+// Condemn notes that a process is about to be killed. What was acknowledged to a writer by now it had to store, too;
+// what is acknowledged later may be so because the others go on without it.
 func (b *Book) Condemn(l *Life) {
 	l.promised = make(map[string]map[string]uint64)
 	for _, w := range b.lives {

@@ -182,7 +182,8 @@ func TestAbsence(t *testing.T) {
 	assert.Contains(t, b.Check(traffic), "w: what it published of T is not there in the order in which it did, or not without gaps (1, the first at its number 13)")
 }
 
-// What a writer sent while all who read the topic were away, or dead, nobody has. It has to be there if one was there all the time.
+// What a writer sent while all who read the topic were away, or dead, nobody has. It has to be there if one was there
+// all the time.
 func TestNobodyReads(t *testing.T) {
 	gap := func(dies, stays bool) (*Book, []string) {
 		b := new(Book)
@@ -258,7 +259,8 @@ func TestAcknowledgedIsOnTheDiskOfTheDead(t *testing.T) {
 	assert.Equal(t, []string{"b: 1 samples of T are not in its log on disk, which were delivered there"}, s.book.CheckLog("b", traffic, disk))
 }
 
-// What the others acknowledge alone, when they have excluded who was killed, may lack on its disk; its end may be heard of later than that.
+// What the others acknowledge alone, when they have excluded who was killed, may lack on its disk; its end may be heard
+// of later than that.
 func TestAcknowledgedWithoutTheDead(t *testing.T) {
 	b := new(Book)
 	w, a, dead := b.Begin("w", false), b.Begin("a", false), b.Begin("b", false)

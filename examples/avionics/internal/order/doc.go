@@ -7,10 +7,10 @@
 //
 // # What counts as wrong
 //
-// Two witnesses are asked. The number that the source put into the sample counts 1, 2, 3, ... for each writer, from where the generation of its process begins: a
-// number left out is missing, one that came before is duplicated, one that comes after a greater one is reordered. The
-// position that the middleware reports (Epoch, Sequence) must ascend over the whole topic, whoever wrote: if not, that
-// is reordered too.
+// Two witnesses are asked. The number that the source put into the sample counts 1, 2, 3, ... for each writer, from
+// where the generation of its process begins: a number left out is missing, one that came before is duplicated, one
+// that comes after a greater one is reordered. The position that the middleware reports (Epoch, Sequence) must ascend
+// over the whole topic, whoever wrote: if not, that is reordered too.
 //
 // # The digest
 //

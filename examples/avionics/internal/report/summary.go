@@ -199,7 +199,8 @@ func (s *Summary) subscriber(t *Topic, role string, sub control.Subscription, ru
 	}
 	out := Subscriber{
 		Process: role, Delivered: sub.Delivered, Duplicated: sub.Duplicated, Reordered: sub.Reordered,
-		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: run.Book.Late(role), Away: t.Path != unordered && run.Book.Missed(role, promises[t.Topic]),
+		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: run.Book.Late(role),
+		Away:   t.Path != unordered && run.Book.Missed(role, promises[t.Topic]),
 		Digest: sub.Digest, Latency: delays.Summary(), raw: sub,
 	}
 	out.Lost = uint64(max(0, sub.Lost))

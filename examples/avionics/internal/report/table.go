@@ -70,7 +70,8 @@ func (s *Summary) figures(b *strings.Builder) {
 				process += " (away)"
 			}
 			row(name, path, published, process, fmt.Sprint(sub.Delivered), fmt.Sprint(sub.Lost), fmt.Sprint(sub.Rejected),
-				order.Short(sub.Digest), delay(sub.Latency, sub.Latency.P50), delay(sub.Latency, sub.Latency.P99), delay(sub.Latency, sub.Latency.Max))
+				order.Short(sub.Digest), delay(sub.Latency, sub.Latency.P50),
+				delay(sub.Latency, sub.Latency.P99), delay(sub.Latency, sub.Latency.Max))
 			name, path, published = "", "", ""
 		}
 		if len(t.Subscribers) == 0 {

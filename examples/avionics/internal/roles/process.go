@@ -244,8 +244,8 @@ func (pr *process) tellAlways(ctx context.Context) {
 	}
 }
 
-// presence is whether a process may have missed something. It is away when it stood still for so long that the others may go on without it,
-// and when they have, why ever: they too stand still, on a busy machine.
+// presence is whether a process may have missed something. It is away when it stood still for so long that the others
+// may go on without it, and when they have, why ever: they too stand still, on a busy machine.
 type presence struct {
 	last     time.Time // when it looked last
 	excluded bool      // while it is away: the others have gone on without it
@@ -517,8 +517,8 @@ func (pr *process) acknowledge(ctx context.Context) error {
 	return nil
 }
 
-// isThereAgain waits until the process can send again, after the conductor was told that it was away: what was not acknowledged before may be
-// lost, which is told once and by nobody again. It is false if that is not to be.
+// isThereAgain waits until the process can send again, after the conductor was told that it was away: what was not
+// acknowledged before may be lost, which is told once and by nobody again. It is false if that is not to be.
 func (pr *process) isThereAgain(ctx context.Context) bool {
 	if pr.p.WaitForDomain(ctx) != nil {
 		return false

@@ -85,7 +85,8 @@ func subscribe[T any, PT cdr.Type[T]](pr *process, topicName string, l look) (*s
 		rules = order.PerWriter
 	}
 	s := &subscription{
-		topic: topicName, reader: r, look: l, fail: pr.fail, late: pr.cfg.Late, all: q.Reliability.Kind == qos.ReliabilityReliable, instances: make(map[uint32]struct{}),
+		topic: topicName, reader: r, look: l, fail: pr.fail, late: pr.cfg.Late,
+		all: q.Reliability.Kind == qos.ReliabilityReliable, instances: make(map[uint32]struct{}),
 		tracker: order.NewTracker(rules), changed: make(chan struct{}),
 		news: r.NewReadCondition(dcps.AnySampleState, dcps.AnyViewState, dcps.AnyInstanceState),
 	}
@@ -202,7 +203,8 @@ func (s *subscription) picture() int {
 const quiet = 50 * time.Millisecond
 
 // await returns when the sample with that number has come; false if it has not for too long. A sample of an unordered
-// topic may never come: there it waits until no more do. Nor may one that was published while the process was away: back ends that.
+// topic may never come: there it waits until no more do. Nor may one that was published while the process was away:
+// back ends that.
 func (s *subscription) await(ctx context.Context, number uint64, timeout time.Duration, back <-chan struct{}) bool {
 	if !s.reliable() {
 		timeout, number, back = quiet, math.MaxUint64, nil

@@ -117,7 +117,8 @@ func TestSpliceAnyCuts(t *testing.T) {
 	})
 }
 
-// giveUp is longer than a busy machine lets nobody run: who connects again within it finds the server, which is there or gone for good.
+// giveUp is longer than a busy machine lets nobody run: who connects again within it finds the server, which is there
+// or gone for good.
 const giveUp = 3 * time.Second
 
 // server serves parts of a feed, one for each connection, and then is gone.

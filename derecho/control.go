@@ -288,13 +288,7 @@ func (m *machine) command(from NodeID, b []byte) {
 			m.closeView()
 		}
 	case cmdAdd:
-		var eps []Endpoint
-		for len(r.b) > 0 && !r.bad {
-			ep := r.endpoint()
-			ep.Node = from
-			eps = append(eps, ep)
-		}
-		if !r.bad {
+		if eps := r.endpoints(from); !r.bad {
 			m.added(eps)
 		}
 	case cmdRemove:

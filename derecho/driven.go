@@ -103,6 +103,19 @@ func NewDriven(cfg Config, id NodeID, h Handler, cb Callbacks) (*Driven, error) 
 	return d, nil
 }
 
+// Announced are the endpoints that a command announces (Executed), none if it is another.
+func (e *Event) Announced() []Endpoint {
+	if len(e.Command) == 0 || e.Command[0] != cmdAdd {
+		return nil
+	}
+	r := &reader{b: e.Command[1:]}
+	eps := r.endpoints(e.From)
+	if r.bad {
+		return nil
+	}
+	return eps
+}
+
 // Succeeds says that the node takes the place of one that was excluded. It comes before Attach.
 func (d *Driven) Succeeds(before *Driven) { d.m.succeeds(before.m) }
 

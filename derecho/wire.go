@@ -217,6 +217,16 @@ func (r *reader) endpoint() Endpoint {
 	return e
 }
 
+// endpoints are those that a node announces by a command.
+func (r *reader) endpoints(from NodeID) (eps []Endpoint) {
+	for len(r.b) > 0 && !r.bad {
+		ep := r.endpoint()
+		ep.Node = from
+		eps = append(eps, ep)
+	}
+	return eps
+}
+
 // status is what a node tells its peers of itself when a link comes up and when it changes.
 type status struct {
 	alone   bool // in no group, and not about to be

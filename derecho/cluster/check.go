@@ -46,8 +46,9 @@ func newChecker(plan Plan) *checker {
 		group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		leaving: map[derecho.NodeID][]derecho.NodeID{}, logs: map[derecho.NodeID]uint64{},
-		refused: map[derecho.NodeID]bool{}, readers: map[knownReaders][]string{},
-		ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{},
+		refused: map[derecho.NodeID]bool{}, announced: map[keptBy]bool{},
+		readers: map[knownReaders][]string{},
+		ready:   map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{},
 		begun: map[begun]uint32{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{},
 		counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{},
 		have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{},
@@ -155,6 +156,7 @@ type checker struct {
 	found     map[logOf]lastEpoch                // what a log held when it was announced last
 	begun     map[begun]uint32                   // groups that have had a stored channel, and the epoch with which it began last
 	logs      map[derecho.NodeID]uint64          // of those that have announced what it holds
+	announced map[keptBy]bool                    // with which channels: some member has executed that
 	refused   map[derecho.NodeID]bool            // as theirs is the copy of another's
 	// histories are those with which the epochs of a log began.
 	histories map[logOf][]written
@@ -425,6 +427,11 @@ func (c *checker) decision(i int, e Event) {
 		}
 	case derecho.Executed:
 		c.handed(e.Node, at, delivery{seq: w.Seq, sender: w.From, text: string(w.Command)})
+		for _, ep := range w.Announced() {
+			if ep.Log != nil {
+				c.announced[keptBy{ep.Node, ep.Channel}] = true
+			}
+		}
 		if endpoint, is := withdraws(&w); is {
 			c.withdrawn[fmt.Sprintf("%s by %s", e.Node, endpoint)] = true
 		}

@@ -160,7 +160,8 @@ func (c *checker) reborn(group uint64, w derecho.Event) {
 			continue // another member has begun it
 		}
 		c.begun[at] = w.Epoch
-		there := present(&w, l, c.logs)
+		// A node that keeps the channel in memory may be about to announce its log, which is waited for until then.
+		there := present(&w, l, c.logs, func(n derecho.NodeID) bool { return c.announced[keptBy{n, l.Channel}] })
 		var known []lastEpoch
 		for _, log := range there {
 			known = append(known, c.found[logOf{log, l.Channel}])
@@ -181,10 +182,11 @@ func (c *checker) reborn(group uint64, w derecho.Event) {
 	}
 }
 
-// present are the logs of a channel that are there when an epoch begins: it may also have some that are waited for.
-func present(w *derecho.Event, of derecho.EventLogs, logs map[derecho.NodeID]uint64) (there []uint64) {
+// present are the logs of a channel that are there when an epoch begins, of nodes that have announced them: it may also
+// have some that are waited for.
+func present(w *derecho.Event, of derecho.EventLogs, logs map[derecho.NodeID]uint64, announced func(derecho.NodeID) bool) (there []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(w.Kept)) {
-		if slices.Contains(w.Kept[n], of.Channel) && slices.Contains(of.Logs, logs[n]) {
+		if slices.Contains(w.Kept[n], of.Channel) && slices.Contains(of.Logs, logs[n]) && announced(n) {
 			there = append(there, logs[n])
 		}
 	}
@@ -335,6 +337,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	var text []string // in order
 	var held *Event
 	found := map[derecho.NodeID]uint64{}         // its log
+	executed := map[derecho.NodeID]bool{}        // some member has executed that it announces that
 	met := map[derecho.NodeID][]derecho.NodeID{} // the nodes of whose endpoints of the channel a node was told
 	keep := keepers{}
 	announced := func(to derecho.NodeID) (logs []uint64) {
@@ -399,7 +402,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, on})
 			// What the logs that are there have in the latest epoch that they know is promised all the same: it is only
 			// of later ones that they can not know.
-			for _, l := range sources(present(e.What, own, found), logs) {
+			for _, l := range sources(present(e.What, own, found, func(n derecho.NodeID) bool { return executed[n] }), logs) {
 				for _, t := range text {
 					if s := at[t]; s.line != on && s.line == logs[l].line && have[t][l] && lies.copies[t][l] > 0 {
 						s.line = on
@@ -479,6 +482,9 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			}
 		case e.Kind == Decision && e.What.Kind == derecho.Executed:
 			keep.executed(e.What)
+			for _, ep := range e.What.Announced() {
+				executed[ep.Node] = executed[ep.Node] || ep.Log != nil && ep.Channel == ch
+			}
 		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Subgroup == 0:
 			lies.of(e.What.Group).install(e.What.Epoch, e.What.Members, keep)
 		case e.Kind == Found && e.Channel == ch:

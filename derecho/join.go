@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 func (m *machine) status() status {
 	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)),
-		group: m.view.group, asks: m.asks(), before: m.view.before, cutOff: m.cutOff}
+		group: m.view.group, asks: m.asks(), before: m.view.before, cutOff: m.cutOff, parted: m.parted}
 }
 
 // asks is the group that this node has asked to let it in, 0 if it has asked none.
@@ -104,17 +105,18 @@ func (m *machine) remind() {
 	}
 }
 
-// host is the member that this node asks to let it in, 0 if there is none: the first, but one that hears too few of the
-// others only if all do: it can let nobody in.
+// host is the member that this node asks to let it in, 0 if there is none: one that hears enough of its group before one
+// that can let nobody in, of several groups one of the largest, and of that the first.
 func (m *machine) host() (member NodeID) {
-	cutOff := false
+	var best status
 	for id := range m.links {
 		s := m.statuses[id]
-		if !s.joined || m.replaced(id) {
+		if !s.joined || m.replaced(id) || m.ends(s) {
 			continue
 		}
-		if off := s.cutOff != ""; member == 0 || off == cutOff && id < member || cutOff && !off {
-			member, cutOff = id, off
+		off := func(s status) int { return min(1, len(s.cutOff)) }
+		if member == 0 || cmp.Or(cmp.Compare(off(s), off(best)), best.size(s), cmp.Compare(id, member)) < 0 {
+			member, best = id, s
 		}
 	}
 	return member
@@ -278,22 +280,72 @@ func (m *machine) checkGroups() {
 	}
 }
 
-// checkGroup notices that there are two groups in one domain: of nodes that could not reach each other
-// when they started. The smaller one ends, and its nodes join the other.
+// parting: an incarnation of this process has been in a group, and has gone over to another. whole: it had a majority.
+type parting struct {
+	group uint64
+	node  NodeID
+	whole bool
+	view  uint32 // in which it was then; others are not told
+}
+
+// maxPartings is how many a node tells of. Whoever has not heard of one when that many more have followed is told
+// nothing of it.
+const maxPartings = 8
+
+// size orders groups. Of two with as many members the larger one has the larger number: that is no matter of the two
+// members that meet, else nodes of both might go over, and the rest of either would have no majority.
+func (s status) size(o status) int {
+	return cmp.Or(cmp.Compare(s.members, o.members), cmp.Compare(s.group, o.group))
+}
+
+// outranks: nodes of another group go over to that of this status, if it is the larger one. A member that hears too few
+// of its group can let nobody in.
+func (s status) outranks(o status) bool {
+	return s.cutOff == "" && (s.size(o) > 0 || o.cutOff != "" && s.members == o.members)
+}
+
+// checkGroup notices that there are two groups in one domain: of nodes that could not reach each other when they
+// started. One of them ends, and its nodes join the other.
+//
+// What a member knows of the sizes of both groups may be old, so not all of a group come to the same end. Whoever goes
+// over tells the rest in its next incarnation, and they follow. Should both groups end, one that all are in begins
+// anew. If a group had no majority when a member of it went over, the others may have gone on, or do: only those follow
+// that have none either.
 func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
-	mine := uint32(len(m.view.members))
+	own := m.status()
 	leaves := m.phase == leaving && !m.departed && !mutant.Is("leaver-stays") // and waits for a majority of its group
-	if m.phase != joined && !leaves || !s.joined || s.group == m.view.group {
+	if m.phase != joined && !leaves {
+		return
+	}
+	if m.leads(s) {
+		m.giveWay(fmt.Errorf("%w: %s (process %d on %s) has left this one", ErrOtherGroup, p.Name, p.PID, p.Host))
+		return
+	}
+	if !s.joined || s.group == own.group {
 		return
 	}
 	why := ""
-	if leaves && m.cutOff != "" { // nobody gives way to it, and some of its own group may have joined the other
+	if leaves && m.cutOff != "" { // nobody goes over to it, and some of its own group may have
 		why = " and no majority"
-	} else if s.members < mine || s.members == mine && p.ID > uint64(m.id) {
+	} else if !s.outranks(own) {
 		return
 	}
-	m.giveWay(fmt.Errorf("%w: that of %s (process %d on %s) has %d members, this one %d%s", ErrOtherGroup, p.Name, p.PID, p.Host,
-		s.members, mine, why))
+	m.giveWay(fmt.Errorf("%w: that of %s (process %d on %s) has %d members, this one %d%s", ErrOtherGroup, p.Name, p.PID,
+		p.Host, s.members, own.members, why))
+}
+
+// leads: a process says that it was a member of this view, and has gone over to another group. It may not have known
+// that it was: of two groups that were to let it in it was in one.
+func (m *machine) leads(s status) bool {
+	return !mutant.Is("parted-alone") && slices.ContainsFunc(s.parted, func(p parting) bool {
+		return m.view.has(p.node) && (p.whole && p.group == m.view.group || m.cutOff != "")
+	})
+}
+
+// ends: a member of a group from which this process has gone over to another will follow. In a later view the group may
+// have gone on without this process.
+func (m *machine) ends(s status) bool {
+	return slices.ContainsFunc(m.parted, func(p parting) bool { return p.whole && p.group == s.group && s.before.view < p.view })
 }
 
 // outlived: of this group the view has ended that follows the one of this node, and whoever knows of the first of the
@@ -308,7 +360,7 @@ func (m *machine) announceJoin(p rdma.PeerInfo) {
 	id := NodeID(p.ID)
 	switch {
 	case m.expelled[id]:
-		m.send(id, msgRemoved, nil)
+		m.send(id, msgRemoved, m.removal())
 		return
 	case m.view.has(id):
 		m.welcomeAgain(id)

@@ -47,6 +47,52 @@ func TestWaitIsOver(t *testing.T) {
 	}
 }
 
+// exclusions takes down that a machine was excluded.
+type exclusions struct {
+	shell
+	told []error
+}
+
+func (e *exclusions) isExcluded(err error)  { e.told = append(e.told, err) }
+func (e *exclusions) wasExcluded(err error) {}
+
+// A group goes on without this node. It may be one that this node has asked to let it in, and has turned away from
+// since: that is no matter of the group that it is in, or asks now.
+func TestRemovedByAnotherGroup(t *testing.T) {
+	const ours, theirs = 7, 8
+	for _, c := range []struct {
+		name    string
+		phase   phase
+		by      uint64
+		removed bool
+	}{
+		{"a member, by its group", joined, ours, true},
+		{"a member, by another", joined, theirs, false},
+		{"who leaves, by its group", leaving, ours, true},
+		{"who leaves, by another", leaving, theirs, false},
+		{"who asks, by the group that it asks", joining, ours, true},
+		{"who asks, by another", joining, theirs, false},
+		{"who has asked, and asks nobody now", alone, theirs, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			by := newMachine(&Config{}, 3, newRecorder(), nil)
+			by.view.group = c.by
+			e := &exclusions{}
+			m := newMachine(&Config{}, 1, newRecorder(), e)
+			if m.phase = c.phase; c.phase >= joined {
+				m.view = view{group: ours, members: []rdma.PeerInfo{{ID: 1}, {ID: 2}}}
+			}
+			m.sponsor, m.statuses[2] = 2, status{joined: true, group: ours}
+			l := &plainLink{peer: rdma.PeerInfo{ID: 3}}
+			m.links[3] = l
+			m.message(l, append([]byte{msgRemoved, 0}, by.removal()...))
+			require.NoError(t, l.dropped)
+			require.Equal(t, c.removed, len(e.told) == 1)
+			require.Equal(t, c.removed, m.phase == excluded)
+		})
+	}
+}
+
 // Who gave up joining may try again, with the same layer above, which was told nothing.
 func TestJoinAgain(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {

@@ -111,6 +111,7 @@ type machine struct {
 	// outcast: a group went on without the incarnation before, or one before that, and the node has been in none since.
 	// It founds none: that group lives, for all it knows, also if it reaches nobody of it.
 	outcast bool
+	parted  []parting // the groups from which it has gone over to others, the latest last
 	// leaveOnEntry: whoever waited for this node to join has given up; it leaves as soon as it can.
 	leaveOnEntry bool
 	// announcedLeave: the leave command was submitted; departed: it was executed here.
@@ -299,7 +300,7 @@ func (m *machine) exclude(why error) {
 
 // succeeds: this machine takes the place of one that was excluded.
 func (m *machine) succeeds(before *machine) {
-	m.outcast = before.outcast
+	m.outcast, m.parted = before.outcast, before.parted
 	m.logs.succeeds(&before.logs)
 }
 
@@ -307,6 +308,10 @@ func (m *machine) succeeds(before *machine) {
 func (m *machine) giveWay(err error) {
 	was := m.phase
 	m.phase = excluded
+	if errors.Is(err, ErrOtherGroup) {
+		m.parted = append(slices.Clone(m.parted), parting{m.view.group, m.id, m.cutOff == "", m.view.epoch})
+		m.parted = m.parted[max(0, len(m.parted)-maxPartings):]
+	}
 	m.shell.isExcluded(err) // first: whoever finds no epoch to send in asks why
 	m.end(err)
 	m.showUndelivered()
@@ -375,13 +380,14 @@ func (m *machine) isolate(why string) {
 	if why != "" {
 		err = fmt.Errorf("%w: %s", ErrNoMajority, why)
 	}
+	changed := (why == "") != (m.cutOff == "")
 	m.cutOff = why
 	m.shell.isIsolated(err)
-	if m.phase == leaving && why != "" {
+	if why != "" {
 		m.checkGroupsSoon()
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.asked)) {
-		if !m.view.has(id) {
+	for _, id := range slices.Sorted(maps.Keys(m.links)) {
+		if !m.view.has(id) && (changed || m.asked[id]) {
 			m.send(id, msgStatus, m.status().encode())
 		}
 	}
@@ -400,7 +406,7 @@ func (m *machine) expel(id NodeID) {
 	delete(m.lost, id)
 	delete(m.ending, id)
 	if l := m.links[id]; l != nil {
-		l.Send([]byte{msgRemoved, 0})
+		l.Send(append([]byte{msgRemoved, 0}, m.removal()...))
 		l.Drop(ErrExcluded)
 	}
 }
@@ -575,7 +581,8 @@ func (m *machine) linkUp(l rdma.Link) {
 	m.links[id] = l
 	m.heard[id] = m.now
 	if m.expelled[id] {
-		m.send(id, msgRemoved, nil)
+		m.send(id, msgRemoved, m.removal())
+		m.send(id, msgStatus, m.status().encode()) // it may be in another group by now
 		return
 	}
 	delete(m.lost, id)
@@ -774,12 +781,11 @@ func (m *machine) message(l rdma.Link, b []byte) {
 			m.checkGroup(l.Peer(), s)
 		}
 	case msgRemoved:
-		if m.phase >= joined {
-			m.exclude(fmt.Errorf("%s says so", l.Peer().Name))
-		} else {
-			m.exclude(errors.New("the group gave up waiting for it"))
+		r := reader{b: b}
+		group := r.u64()
+		if err = r.err(); err == nil {
+			m.wasRemoved(l.Peer(), group)
 		}
-		return
 	case msgJoin:
 		m.announceJoin(l.Peer())
 	case msgWelcome:
@@ -792,6 +798,24 @@ func (m *machine) message(l rdma.Link, b []byte) {
 	}
 	if err != nil {
 		m.badPeer(l, err)
+	}
+}
+
+// removal tells a node that this group goes on without it.
+func (m *machine) removal() []byte {
+	var w writer
+	w.u64(m.view.group)
+	return w.b
+}
+
+// wasRemoved: a group goes on without this node. It may be one that this node has asked to let it in, and has turned
+// away from since; that is no matter of the group that it is in.
+func (m *machine) wasRemoved(p rdma.PeerInfo, group uint64) {
+	switch {
+	case m.phase >= joined && group == m.view.group:
+		m.exclude(fmt.Errorf("%s says so", p.Name))
+	case m.phase < joined && group == m.asks():
+		m.exclude(errors.New("the group gave up waiting for it"))
 	}
 }
 

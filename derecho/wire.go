@@ -237,6 +237,7 @@ type status struct {
 	asks    uint64 // the group that it has asked to let it in
 	before  ending // of the view before the one that the node is in
 	cutOff  string // why nobody can join, if this node hears too few members to agree on anything
+	parted  []parting
 }
 
 func (s status) encode() []byte {
@@ -249,6 +250,12 @@ func (s status) encode() []byte {
 	w.u64(s.asks)
 	w.ending(s.before)
 	w.bytes([]byte(s.cutOff))
+	w.u32(uint32(len(s.parted)))
+	for _, p := range s.parted {
+		w.u64(p.group)
+		w.u64(uint64(p.node))
+		w.flag(p.whole)
+	}
 	return w.b
 }
 
@@ -283,6 +290,9 @@ func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
 	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), asks: r.u64(),
 		before: r.ending(), cutOff: string(r.bytes())}
+	for range r.count(8 + 8 + 1) {
+		s.parted = append(s.parted, parting{group: r.u64(), node: NodeID(r.u64()), whole: r.flag()})
+	}
 	return s, r.err()
 }
 

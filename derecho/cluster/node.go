@@ -26,6 +26,7 @@ type process struct {
 
 	id        derecho.NodeID
 	ids       []derecho.NodeID // all that it had
+	parted    []derecho.NodeID // and of them those that went over to another group
 	isolated  bool
 	waits     bool // to be let in by one that is isolated, and was told so
 	d         *derecho.Driven
@@ -346,7 +347,7 @@ func (p *process) wasExcluded(err error) {
 	p.observe() // what it told just before, others may have seen
 	e := Event{Kind: Excluded, Node: p.id, Text: err.Error()}
 	if errors.Is(err, derecho.ErrOtherGroup) {
-		e.Kind = GaveWay
+		e.Kind, p.parted = GaveWay, append(p.parted, p.id)
 	}
 	p.run.emit(e)
 	id := p.id

@@ -485,7 +485,7 @@ func (r *run) bereft() bool {
 				w, named = 3, true
 			}
 			switch {
-			case !q.gone && q.id == id:
+			case !q.gone && (q.id == id || slices.Contains(q.parted, id)): // who has gone over to another group says so
 				have, all = have+w, all+w
 			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id):
 			default:

@@ -50,6 +50,7 @@ var List = []Mutant{
 	{"refusal-final", "who refuses connections for a while has failed for as long as the view lasts"},
 	{"whole-uncounted", "who learns that a view ended with all that was sent waits for a failed sender to close it"},
 	{"leaver-stays", "who leaves does not give way to a larger group, though its own has no majority any more"},
+	{"parted-alone", "the others of its group do not follow a member that goes over to another, larger one that it has met"},
 	{"leaver-undialled", "who leaves asks for no new link to a member that has dropped it, and is not told that the others went on"},
 	{"leaver-linked", "the link to one that dies while it leaves is never given up"},
 	{"certain-stays", "who was given up by the other end of its link has failed for as long as the view lasts, also when there is another link"},

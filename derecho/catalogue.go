@@ -236,6 +236,16 @@ func (c *catalogue) has(r replica, epoch uint32) []*descriptor {
 	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
 }
 
+// owes: a state is to come from a node, and is not known to have arrived.
+func (c *catalogue) owes(node NodeID) bool {
+	for _, a := range c.loading {
+		if a.from == node {
+			return true
+		}
+	}
+	return false
+}
+
 func nobody(replica) bool { return false }
 
 // refresh computes anew the subgroups that some endpoints name, when some replicas are gone.

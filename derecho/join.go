@@ -650,6 +650,10 @@ func (m *machine) tryLeave() bool {
 		}
 	}
 	if !slices.Contains(m.change.leaves, m.id) && !m.announcedLeave {
+		// Who has left can not fail: nobody would ask for its states anew if it died with the last piece under way.
+		if m.cat.owes(m.id) {
+			return false
+		}
 		m.announcedLeave = true
 		m.submit([]byte{cmdLeave})
 		return true

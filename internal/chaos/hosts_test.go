@@ -217,6 +217,30 @@ func TestHosts(t *testing.T) {
 		v.pass(lease)
 		v.done(allTopics...)
 	})
+	// Both start before there is a network between them, and each host founds a group of its own. Of the logged topic
+	// these are two histories, which do not merge.
+	merges := slices.DeleteFunc(slices.Clone(allTopics), func(topic string) bool { return topic == loggedTopic })
+	for _, each := range []int{1, 2} {
+		t.Run(fmt.Sprintf("two hosts start apart, with %d of 4", each), func(t *testing.T) {
+			brief(t, "tcp")
+			v := newVillage(t, 2, 0)
+			v.hosts[1].unplug(t)
+			for i := range 4 {
+				h := v.hosts[0]
+				if i < each {
+					h = v.hosts[1]
+				}
+				v.settleIn(h, fmt.Sprintf("seat%d", i), merges...)
+			}
+			v.hosts[1].plug(t)
+			begin := time.Now()
+			v.settle(merges...)
+			t.Logf("all are in one group, and matched, %v after they have a network", time.Since(begin).Round(time.Millisecond))
+			v.askAll("write 0 16")
+			v.pass(lease)
+			v.done(merges...)
+		})
+	}
 	// All of a host die at once, and the host is silent: nobody there refuses a connection.
 	t.Run("host dies", func(t *testing.T) {
 		brief(t, "tcp")

@@ -545,3 +545,31 @@ func TestSenderLines(t *testing.T) {
 	require.Less(t, lines[3].last, lines[3].first+64, "who publishes stores into one line")
 	require.GreaterOrEqual(t, unsafe.Sizeof(s), lines[3].last+64, "no neighbour on the heap")
 }
+
+// What is withheld goes out with one look, and who abandons the ring gets it if it did not.
+func TestWithhold(t *testing.T) {
+	for _, abandoned := range []bool{false, true} {
+		e := newEnds(4096)
+		e.s.Withhold()
+		r, err := e.s.Reserve(1)
+		require.NoError(t, err)
+		r.Bytes()[0] = 'a'
+		require.False(t, r.Publish(Header{}, 1))
+		e.s.Promise(7)
+		e.s.Close()
+		require.False(t, e.s.Flush())
+		require.Empty(t, e.receive(t))
+		require.True(t, e.s.Withheld())
+		if !abandoned {
+			require.True(t, e.s.Release())
+			require.Equal(t, []string{"0:a"}, e.receive(t))
+		} else {
+			var got []string
+			e.s.Abandon(func(r Record) { got = append(got, string(r.Payload)) })
+			require.Equal(t, []string{"a"}, got)
+			require.False(t, e.s.Flush())
+			require.Empty(t, e.receive(t))
+		}
+		require.False(t, e.s.Withheld())
+	}
+}

@@ -42,7 +42,7 @@ const (
 //	freed      any goroutine, upwards only: bytes that no receiver needs any more
 //	baton      taken from idle to publishing by compare-and-swap; who did so alone touches published and next, until it
 //	           swaps back to idle. Who finds it taken makes it again, after done was stored: the holder, which can not swap
-//	           back then, looks at done anew. abandoned from Abandon on
+//	           back then, looks at done anew. From Withhold to Release it is the poller's, from Abandon on nobody's
 //	owed       the poller, upwards only: Next that the others are waiting for
 type Sender struct {
 	region *rdma.Region
@@ -63,6 +63,7 @@ type Sender struct {
 	published uint64
 	real      uint64 // what Real is
 	next      uint64
+	withheld  bool     // the poller's
 	_         [56]byte // next | whatever lies behind it
 }
 
@@ -225,6 +226,22 @@ func (r Reservation) Sender() *Sender { return r.s }
 // Abandoned is Sender.Abandoned, of the reservation's.
 func (r Reservation) Abandoned() bool { return r.s.Abandoned() }
 
+// Withhold has nothing published before Release. It is called by the poller, before anything is reserved. The poller has
+// the baton so long, so whoever commits finds it taken, as if somebody were about to publish.
+func (s *Sender) Withhold() {
+	s.withheld = true
+	s.baton.Store(publishing)
+}
+
+// Release publishes what was withheld, and reports whether any cell changed.
+func (s *Sender) Release() bool {
+	s.withheld = false
+	return s.giveBack(s.publish(nowhere, false))
+}
+
+// Withheld: Release was not called yet. The poller's.
+func (s *Sender) Withheld() bool { return s.withheld }
+
 // Flush publishes what is committed, raises Next to what was promised, and reports whether any cell
 // changed. If another goroutine is at it, that one does it.
 func (s *Sender) Flush() bool {
@@ -331,8 +348,13 @@ func (s *Sender) Close() { s.claimed.Or(closedBit) }
 // It takes the baton for good. A goroutine commits (done) before it looks at the baton, and this one looks at done after it
 // took it: so a message whose commit does not find the sender abandoned was published, or is seen here.
 func (s *Sender) Abandon(f func(Record)) {
-	for !s.baton.CompareAndSwap(idle, abandoned) {
-		runtime.Gosched() // who has it gives it back without waiting for anything
+	if s.withheld {
+		s.withheld = false
+		s.baton.Store(abandoned)
+	} else {
+		for !s.baton.CompareAndSwap(idle, abandoned) {
+			runtime.Gosched() // who has it gives it back without waiting for anything
+		}
 	}
 	for pos, end := s.published, s.Sent(); pos < end; {
 		at := pos & s.mask

@@ -16,7 +16,8 @@ import (
 //
 // Nothing that anybody delivered, not even a member that failed, is cut off: what is delivered is held
 // by every receiver before; a receiver that has told how much it has takes no more; and where holding
-// needs no acknowledgement, the fences were raised before the counters were read.
+// needs no acknowledgement, the fences were raised before the counters were read. Each epoch is trimmed by itself; that
+// none keeps what follows on something that another loses is the sender's doing (withhold.go).
 
 // cutAt ends a control epoch as the members have agreed.
 func (e *epoch) cutAt(d *decision) {

@@ -179,6 +179,7 @@ func newEpoch(g *subgroup, d *descriptor) (*epoch, error) {
 		e.lenders = newLenders(e)
 	}
 	e.waiters.init()
+	e.withhold()
 	e.addPredicates()
 	if d.Subgroup == 0 {
 		e.agree = newAgreement(e, &m.view)
@@ -478,7 +479,7 @@ func (e *epoch) owed() uint64 {
 }
 
 func (e *epoch) owesPromise() bool {
-	return e.table.Row(e.me).Load(sst.Next) < e.owed() && !mutant.Is("no-promise")
+	return e.table.Row(e.me).Load(sst.Next) < e.owed() && !e.withheld() && !mutant.Is("no-promise")
 }
 
 func (e *epoch) promise() {

@@ -24,6 +24,7 @@ func (c *checker) atEnd(events []Event) {
 			c.checkEpoch(at, c.epochs[at])
 		}
 	}
+	c.checkGaps()
 	for _, l := range c.loads {
 		c.checkLoad(l)
 	}

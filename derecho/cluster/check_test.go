@@ -179,7 +179,7 @@ var calmly = []tampering{
 		e.State = &state
 	}},
 	{"waiting for logs that are there", "M7", func(x *tampered) {
-		i := x.find(0, kind(Back))
+		i := x.last(kind(Back))
 		x.insert(i+1, Event{Kind: Waits, Node: x.events[i].Node, Channel: x.events[i].Channel, Text: "why"})
 	}},
 	{"a message that nobody sent", "A1", func(x *tampered) { x.events[x.crowded()].Text += "y" }},
@@ -394,6 +394,20 @@ var withCrashes = []tampering{
 	}},
 }
 
+// acrossEpochs is an edit of a run in which a process that sends in two epochs crashes.
+var acrossEpochs = []tampering{
+	{"the last of an epoch left out, and not what follows", "A5", func(x *tampered) {
+		of := func(e, d *Event) bool { return d.Kind == Deliver && d.SG == 1 && d.Sender == e.Sender }
+		i := x.find(0, func(e *Event) bool {
+			return delivers(1)(e) && slices.ContainsFunc(x.events, func(d Event) bool { return d.Kind == Crashed && d.Node == e.Sender }) &&
+				slices.ContainsFunc(x.events, func(d Event) bool { return of(e, &d) && d.Node == e.Node && d.Epoch > e.Epoch }) &&
+				!slices.ContainsFunc(x.events, func(d Event) bool { return of(e, &d) && d.Epoch == e.Epoch && d.Seq > e.Seq })
+		})
+		text := x.events[i].Text
+		x.dropAll(func(e *Event) bool { return e.Kind == Deliver && e.Text == text })
+	}},
+}
+
 // withLies is an edit of a run in which the disk of the last process that had the state of a channel loses what it called synced.
 var withLies = []tampering{
 	{"a disk that has it still", "P2", func(x *tampered) { x.dropAll(kind(Lost)) }},
@@ -446,6 +460,7 @@ func TestCheckers(t *testing.T) {
 	}{
 		{37, Options{MinNodes: 4, MaxNodes: 5}, calmly},
 		{13, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, withCrashes},
+		{14, Options{Faults: AllFaults, Storm: "outrun", MinNodes: 3, MaxNodes: 7}, acrossEpochs},
 		{5007663, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withLies},
 		{7010419, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withoutLogs},
 	} {

@@ -73,6 +73,9 @@ func (p *Plan) script(rng *rand.Rand) {
 	case "camps":
 		p.Nodes, p.Hosts, p.Length = 3+rng.IntN(5), 9, 12*p.Lease
 		p.Witness = rng.IntN(4) == 0
+	case "outrun":
+		p.Faults = all & (CrashNode | Pause | OneWay | Restart)
+		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, true, 8*p.Lease
 	case "dawn":
 		p.Hosts, p.Length = p.Nodes, 60*p.Lease
 	case "restart":
@@ -120,6 +123,8 @@ func (r *run) script() {
 		r.parting(r.plan.Lease)
 	case "camps":
 		r.camps(r.plan.Lease)
+	case "outrun":
+		r.outrun(r.plan.Lease)
 	case "dawn":
 		r.dawn()
 	case "restart":
@@ -193,6 +198,53 @@ func (r *run) dawn() {
 				r.failf("M9: %s has not joined %v after the last has started\n%s", p.id, dawning*lease, p.d.Describe())
 			}
 		}
+	})
+}
+
+// outrun is a script against epochs that overlap: a reader is withdrawn, and another one comes. A sender is heard late by
+// some of them, also across epochs, sends all the time, and fails.
+func (r *run) outrun(at time.Duration) {
+	few := 10 * r.w.MaxDelay
+	procs := r.cast([][]uint64{{1, 2, 3, 4, 5}, {1, 1, 2, 3, 3}, {1, 2, 1, 1, 3}}[r.rng.IntN(3)]...)
+	sender, stays, goes, comes := procs[0], procs[1], procs[2], procs[3]
+	ch := []derecho.ChannelID{1, 3, replicated, logged}[r.rng.IntN(4)]
+	sender.enlist(ch, true)
+	stays.enlist(ch, false)
+	goes.enlist(ch, false)
+	r.rest()
+	r.plot(at, func() {
+		goes.guard(func() { goes.removeFrom(ch) })
+		goes.look()
+	})
+	if r.rng.IntN(2) == 0 {
+		r.plot(at+r.w.Between(0, few), func() { comes.enlist(ch, false) })
+	}
+	for _, p := range procs[1:4] {
+		if p == goes || r.rng.IntN(4) == 0 {
+			r.plot(at+r.w.Between(0, few), func() { r.slow(sender, p, few+r.tail(r.plan.Lease), r.plan.Length) })
+		}
+	}
+	for range 20 {
+		r.plot(at+r.w.Between(0, 2*few), func() {
+			if !sender.gone && !sender.f.Paused() {
+				sender.guard(sender.send)
+				sender.look()
+			}
+		})
+	}
+	r.plot(at+r.w.Between(few/2, 3*few), func() {
+		if sender.gone || sender.f.Paused() {
+			return
+		}
+		if r.plan.Seed%4 != 0 {
+			r.faults[CrashNode]++
+			sender.crash("while it sends")
+			return
+		}
+		r.faults[Pause]++
+		r.emit(Event{Kind: Fault_, Node: sender.id, Text: "pause"})
+		sender.f.Pause(true)
+		r.w.After(3*r.plan.Lease, func() { r.resume(sender) })
 	})
 }
 

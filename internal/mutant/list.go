@@ -41,6 +41,7 @@ var List = []Mutant{
 	{"trim-unpolled", "a node reports what it had seen, not what is there"},
 	{"trim-waits-for-dead", "reports of the dead are waited for"},
 	{"trim-none", "nobody reports"},
+	{"overtake", "a sender publishes in an epoch before all hold what it sent in those before"},
 	{"trailing-null", "an epoch never ends whose last index is a null"},
 	{"lose-unexecuted", "commands that were cut off are not sent again"},
 	{"repeat-executed", "commands that were executed are sent again"},

@@ -74,6 +74,14 @@ func (b bereavement) sourceOf(l *LogState) bool {
 	return slices.Contains(b.logs, l.ID) || slices.ContainsFunc(b.unheard, func(u unheard) bool { return u.loaded(l) })
 }
 
+// numbers: the last epoch of a log is of the group that lost it, as far as its number goes. A log that has been opened
+// again since may have begun another one elsewhere, whose number says nothing here: it may lack all that was sent
+// meanwhile.
+func (b bereavement) numbers(l *LogState) bool {
+	i, in := slices.BinarySearch(l.Logs, l.ID)
+	return in && !unknownTo(b.line, Opening{l.ID, l.opening(i)}) || mutant.Is("gap-any-group")
+}
+
 // keptChannel is a channel whose state is kept.
 type keptChannel struct {
 	subgroup SubgroupID
@@ -261,7 +269,7 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]succession {
 			heir := succession{node: c.heir(k), gap: &gap{}}
 			if heir.gap.since = c.since(replica{k.subgroup, k.channel, heir.node}); c.bereaved[k].holds(c.present(k)) {
 				for _, e := range c.onChannel[k] {
-					if e.Node == heir.node && e.Log != nil {
+					if e.Node == heir.node && e.Log != nil && c.bereaved[k].numbers(e.Log) {
 						heir.gap.epoch, heir.gap.seq = e.Log.Epoch, e.Log.Seq
 					}
 				}

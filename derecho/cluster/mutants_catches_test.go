@@ -76,6 +76,7 @@ var catches = map[string]catch{
 	"stale-info":            {kind: "any", seed: 5, violates: "A18"},
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},
 	"bereft-holds":          {kind: "any", seed: 1, violates: "M7"},
+	"gap-any-group":         {kind: "seed", seed: 42016532, violates: "P2"},
 	"gap-untold":            {kind: "restart", seed: 75, violates: "P2"},
 	"bereft-told":           {kind: "lorn", seed: 6, violates: "P1"},
 	"bereft-told-before":    {kind: "lorn", seed: 69, violates: "P1"},

@@ -99,6 +99,7 @@ var List = []Mutant{
 	{"log-unsynced", "what is appended counts as stored before it is on disk"},
 	{"told-uncounted", "what is stored and does not count in the log yet is told to be stored"},
 	{"bereft-holds", "the log is held for a channel whose state nobody has, so no epoch with it ends"},
+	{"gap-any-group", "the number of the epoch that a log has begun in another group tells what it has of this one"},
 	{"gap-untold", "a node is not told that what it sent while nobody had the state of a channel is not in what that goes on with"},
 	{"bereft-told", "what came of a channel that nobody had is told to be stored though the channel went on from elsewhere"},
 	{"bereft-told-before", "the same, only of what came before the latest epoch as of which the state was to come"},

@@ -718,7 +718,7 @@ func (a *agreement) hear(end ending) {
 	if a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
 		return
 	}
-	if len(end.reals) == len(a.e.senders) && !mutant.Is("whole-uncounted") {
+	if len(end.reals) == len(a.e.senders) {
 		a.reals = end.reals
 	}
 	if a.decision != nil {

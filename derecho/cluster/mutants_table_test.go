@@ -41,6 +41,8 @@ func TestTableOfMutants(t *testing.T) {
 		switch c.kind {
 		case "sweep":
 			after = fmt.Sprintf("`-scenario %q`", c.scenario)
+		case "script":
+			after = fmt.Sprintf("`testdata/%s.txt`", c.scenario)
 		case "seed":
 			after = "seed " + n
 		case "any":

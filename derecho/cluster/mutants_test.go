@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/internal/datadriven"
 	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
@@ -22,7 +23,7 @@ var (
 
 // catch is a run in which a checker notices a defect: the first of its kind, so that the seed is also how many runs it took.
 type catch struct {
-	kind     string // of storm; "seed": an ordinary run; "sweep": a scenario
+	kind     string // of storm; "seed": an ordinary run; "sweep": a scenario; "script": the cases of a file of testdata
 	seed     uint64
 	scenario string
 	violates string // invariant, "panic" or "run": the node itself noticed
@@ -44,6 +45,9 @@ func (c catch) run() *Result {
 }
 
 func (c catch) String() string {
+	if c.kind == "script" {
+		return "testdata/" + c.scenario + ".txt"
+	}
 	if c.kind == "sweep" {
 		return fmt.Sprintf("-scenario %q", c.scenario)
 	}
@@ -66,6 +70,10 @@ func TestMutants(t *testing.T) {
 			}
 			c, recorded := catches[m.Name]
 			require.True(t, recorded, "no run is recorded that catches it: look for one with -sim.mutant.hunt")
+			if c.kind == "script" {
+				require.True(t, differs(t, c.scenario, m.Name), "%v: %s", c, m.Breaks)
+				return
+			}
 			require.Empty(t, violated(c, ""), "%v, without the defect", c)
 			require.Equal(t, c.violates, violated(c, m.Name), "%v: %s", c, m.Breaks)
 		})
@@ -113,3 +121,34 @@ func violated(c catch, defect string) (violation string) {
 	}
 	return "run"
 }
+
+// differs: with a defect some case of a script does not print what it is to print (TestScripts), or is not played to its
+// end.
+func differs(t *testing.T, file, defect string) (is bool) {
+	mutant.Set(defect)
+	defer mutant.Set("")
+	datadriven.Run(t, "testdata/"+file+".txt", func(t *testing.T, c *datadriven.Case) string {
+		if !is {
+			is = plays(t, c) != c.Expected()
+		}
+		return c.Expected()
+	})
+	return is
+}
+
+func plays(t *testing.T, c *datadriven.Case) (out string) {
+	defer func() {
+		if stops := recover(); stops != nil {
+			out = fmt.Sprint(stops)
+		}
+	}()
+	return playCase(stopping{t}, c)
+}
+
+// stopping is a test that is stopped by what would fail it, and does not fail.
+type stopping struct{ testing.TB }
+
+func (stopping) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (stopping) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (stopping) Fatal(args ...any)                 { panic(fmt.Sprint(args...)) }
+func (stopping) FailNow()                          { panic("failed") }

@@ -46,15 +46,17 @@ import (
 // Channels: ordered and ordered2, which share a subgroup; unordered; kept, whose state who comes late gets; logged and
 // logged2, which share another, and are on disk.
 func TestScripts(t *testing.T) {
-	datadriven.Run(t, "testdata/*.txt", func(t *testing.T, c *datadriven.Case) string {
-		s := newScript(t)
-		for _, command := range c.Commands {
-			s.play(command.Name, command.Args)
-		}
-		s.rest(nil)
-		s.check()
-		return s.out.String()
-	})
+	datadriven.Run(t, "testdata/*.txt", func(t *testing.T, c *datadriven.Case) string { return playCase(t, c) })
+}
+
+func playCase(t testing.TB, c *datadriven.Case) string {
+	s := newScript(t)
+	for _, command := range c.Commands {
+		s.play(command.Name, command.Args)
+	}
+	s.rest(nil)
+	s.check()
+	return s.out.String()
 }
 
 var groupCommands = map[string]func(s *script, args []datadriven.Arg){
@@ -67,7 +69,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 
 // script is a case that is being played.
 type script struct {
-	t     *testing.T
+	t     testing.TB
 	r     *run
 	names map[string]*process
 	of    map[*process]string
@@ -77,9 +79,9 @@ type script struct {
 	later bool // a command is carried out that was put off (play)
 }
 
-func newScript(t *testing.T) *script { return newScriptOf(t, 1) }
+func newScript(t testing.TB) *script { return newScriptOf(t, 1) }
 
-func newScriptOf(t *testing.T, seed uint64) *script {
+func newScriptOf(t testing.TB, seed uint64) *script {
 	w := sim.NewWorld(seed)
 	w.MaxDelay, w.MaxPause, w.Loses = 200*time.Microsecond, 0, true
 	r := &run{directed: true, w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), disks: rand.New(rand.NewPCG(seed, 3)), lies: rand.New(rand.NewPCG(seed, 4)), faults: map[Fault]int{}}

@@ -49,7 +49,6 @@ var List = []Mutant{
 	{"leaver-silent", "who leaves does not tell the others how the view ended"},
 	{"join-again", "two members tell that a node joins, and the second time it joins though it has failed since"},
 	{"refusal-final", "who refuses connections for a while has failed for as long as the view lasts"},
-	{"whole-uncounted", "who learns that a view ended with all that was sent waits for a failed sender to close it"},
 	{"leaver-stays", "who leaves does not give way to a larger group, though its own has no majority any more"},
 	{"parted-alone", "the others of its group do not follow a member that goes over to another, larger one that it has met"},
 	{"leaver-undialled", "who leaves asks for no new link to a member that has dropped it, and is not told that the others went on"},

@@ -103,7 +103,7 @@ func (o Options) ownIn(seed uint64) (f Fault) {
 		f |= LyingSync
 	}
 	if o.Storm != "" {
-		if o.Storm == "stuck" {
+		if o.Storm == "stuck" || o.Storm == "bequest" {
 			f |= HungDisk
 		}
 		return o.Faults & f

@@ -46,6 +46,7 @@ var catches = map[string]catch{
 	"parted-alone":          {kind: "camps", seed: 117, violates: "M7"},
 	"leaver-undialled":      {kind: "parting", seed: 300, violates: "M7"},
 	"leaver-linked":         {kind: "parting", seed: 18, violates: "M7"},
+	"leaver-owes":           {kind: "bequest", seed: 8, violates: "M7"},
 	"certain-stays":         {kind: "seed", seed: 27003654, violates: "M7"},
 	"founder-awaited":       {kind: "dawn", seed: 3, violates: "M9"},
 	"welcome-early":         {kind: "any", seed: 2, violates: "M1"},

@@ -70,6 +70,9 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Revive, p.Length = 4, 4, true, 20*p.Lease
 	case "parting":
 		p.Nodes, p.Hosts, p.Length = 4, 2, 8*p.Lease
+	case "bequest":
+		p.Faults = all & (CrashNode | Restart | HungDisk)
+		p.Nodes, p.Hosts, p.Revive, p.MaxDelay, p.Length = 4, 1, true, 5*time.Millisecond, 12*p.Lease
 	case "camps":
 		p.Nodes, p.Hosts, p.Length = 3+rng.IntN(5), 9, 12*p.Lease
 		p.Witness = rng.IntN(4) == 0
@@ -121,6 +124,8 @@ func (r *run) script() {
 		r.lorn(r.plan.Lease)
 	case "parting":
 		r.parting(r.plan.Lease)
+	case "bequest":
+		r.bequest(r.plan.Lease)
 	case "camps":
 		r.camps(r.plan.Lease)
 	case "outrun":

@@ -53,6 +53,7 @@ var List = []Mutant{
 	{"parted-alone", "the others of its group do not follow a member that goes over to another, larger one that it has met"},
 	{"leaver-undialled", "who leaves asks for no new link to a member that has dropped it, and is not told that the others went on"},
 	{"leaver-linked", "the link to one that dies while it leaves is never given up"},
+	{"leaver-owes", "who leaves does not wait until the states that it has sent have arrived"},
 	{"certain-stays", "who was given up by the other end of its link has failed for as long as the view lasts, also when there is another link"},
 	{"founder-awaited", "who is to found the group is waited for, however long it is silent"},
 	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},

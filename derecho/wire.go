@@ -18,7 +18,7 @@ const (
 	msgJoin      = 2 // please announce me (the link says who)
 	msgWelcome   = 3 // view and catalogue for a node that was announced
 	msgState     = 4 // piece of the state of a channel, see states.go
-	msgRemoved   = 5 // the group goes on without you
+	msgRemoved   = 5 // the group of this number goes on without you
 	msgStateMore = 6 // a piece of a state was taken, and more is to follow
 )
 

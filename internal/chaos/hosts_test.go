@@ -222,7 +222,9 @@ func TestHosts(t *testing.T) {
 	merges := slices.DeleteFunc(slices.Clone(allTopics), func(topic string) bool { return topic == loggedTopic })
 	for _, each := range []int{1, 2} {
 		t.Run(fmt.Sprintf("two hosts start apart, with %d of 4", each), func(t *testing.T) {
-			brief(t, "tcp")
+			if each == 1 {
+				brief(t, "tcp")
+			}
 			v := newVillage(t, 2, 0)
 			v.hosts[1].unplug(t)
 			for i := range 4 {

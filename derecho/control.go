@@ -329,6 +329,10 @@ func (m *machine) command(from NodeID, b []byte) {
 			m.renew(m.cat.hurry(k))
 			m.awaitLogs(k) // one of the majority may have gone meanwhile
 		}
+	case cmdVouch:
+		if to := NodeID(r.u64()); from == m.id && !r.bad {
+			m.send(to, msgVouched, m.status().encode())
+		}
 	case cmdGrow:
 		sg, ring := SubgroupID(r.u32()), r.u32()
 		if !r.bad {

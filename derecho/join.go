@@ -36,8 +36,9 @@ func (m *machine) broadcastStatus() {
 // linked and know each other's status, and a node tells its status when it changes, and with every lease until it has
 // joined (remind); so of several nodes that start together only the one with the smallest ID founds, and the others
 // join it. An outcast founds none, and nobody waits for it to. Who is joining or leaving is in a group: it is waited
-// for, until it can be asked or is gone. Who is in none, for all that is known, and silent, is not waited for: it may
-// stand still, and its host may have no power.
+// for, until it can be asked or is gone; but not who leaves and hears too few of its group, which may be for ever: it
+// goes over to the group that there is then (checkGroup). Nobody who is silent is waited for, whatever it has told
+// before: it may stand still, and its host may have no power.
 func (m *machine) decide() {
 	if m.phase != alone || !m.scanned {
 		return
@@ -45,7 +46,7 @@ func (m *machine) decide() {
 	first := !m.outcast
 	for id := range m.links {
 		s, known := m.statuses[id]
-		if s.group == 0 && m.silent(id) {
+		if stuck := s.group != 0 && !s.joined && s.cutOff != ""; stuck || m.silent(id) {
 			continue
 		}
 		if !known && !m.replaced(id) {
@@ -64,27 +65,20 @@ func (m *machine) decide() {
 	}
 }
 
-// silentLeases is how long somebody may tell nothing before nobody waits for him to found a group. Whoever is that late
-// joins the one that there is then; if he has founded one meanwhile the two become one.
+// silentLeases is how long somebody may tell nothing before nobody waits for him to found a group, or to let somebody
+// in. Whoever is that late joins the one that there is then; if he has founded one meanwhile, or is in one, the two
+// become one.
 const silentLeases = 4
 
-// silent: a linked node that is to tell its status with every lease has not done so for too long.
+// silent: a linked node that is to tell its status with every lease, or to answer with its own, has not done so for too
+// long.
 func (m *machine) silent(id NodeID) bool {
-	return m.now-m.heard[id] > silentLeases*m.cfg.Lease && !mutant.Is("founder-awaited")
+	late := m.now-m.heard[id] > silentLeases*m.cfg.Lease
+	return late && !mutant.Is("founder-awaited") && (m.statuses[id].group == 0 || !mutant.Is("silent-sponsor"))
 }
 
-// groupless are the linked nodes that are in no group, for all that is known: they wait for each other.
-func (m *machine) groupless() (ids []NodeID) {
-	for _, id := range slices.Sorted(maps.Keys(m.links)) {
-		if m.statuses[id].group == 0 {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// remind tells those that wait for it that this node still looks for a group, and looks whom of them it still waits
-// for. It comes with every pass, and acts once in a lease.
+// remind tells all that this node still looks for a group, those that are in one answer, and looks whom of them it still
+// waits for. It comes with every pass, and acts once in a lease.
 func (m *machine) remind() {
 	passed := m.now - m.told
 	begins := m.told == 0
@@ -97,12 +91,15 @@ func (m *machine) remind() {
 			m.heard[id] = m.now
 		}
 	}
-	if waits := m.groupless(); !begins && len(waits) > 0 {
-		for _, id := range waits {
-			m.send(id, msgStatus, m.status().encode())
-		}
-		m.decide()
+	if begins || len(m.links) == 0 {
+		return
 	}
+	if m.phase == joining && m.silent(m.sponsor) {
+		m.phase = alone
+	}
+	m.broadcastStatus()
+	m.decide()
+	m.tellWait()
 }
 
 // host is the member that this node asks to let it in, 0 if there is none: one that hears enough of its group before one
@@ -111,7 +108,7 @@ func (m *machine) host() (member NodeID) {
 	var best status
 	for id := range m.links {
 		s := m.statuses[id]
-		if !s.joined || m.replaced(id) || m.ends(s) {
+		if !s.joined || m.replaced(id) || m.ends(s) || m.silent(id) {
 			continue
 		}
 		off := func(s status) int { return min(1, len(s.cutOff)) }
@@ -275,7 +272,7 @@ func (m *machine) checkGroupsSoon() {
 func (m *machine) checkGroups() {
 	for _, id := range slices.Sorted(maps.Keys(m.statuses)) {
 		if l := m.links[id]; l != nil {
-			m.checkGroup(l.Peer(), m.statuses[id])
+			m.checkGroup(l.Peer(), m.statuses[id], false)
 		}
 	}
 }
@@ -285,7 +282,7 @@ type parting struct {
 	group uint64
 	node  NodeID
 	whole bool
-	view  uint32 // in which it was then; others are not told
+	view  uint32 // in which it was then
 }
 
 // maxPartings is how many a node tells of. Whoever has not heard of one when that many more have followed is told
@@ -311,7 +308,11 @@ func (s status) outranks(o status) bool {
 // over tells the rest in its next incarnation, and they follow. Should both groups end, one that all are in begins
 // anew. If a group had no majority when a member of it went over, the others may have gone on, or do: only those follow
 // that have none either.
-func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
+//
+// That a group has lost its majority is told late, by up to three leases. So nobody goes over before a member of the
+// other one has vouched for it: it sends its status again when a command has been executed that it sent when it was
+// asked to.
+func (m *machine) checkGroup(p rdma.PeerInfo, s status, vouched bool) {
 	own := m.status()
 	leaves := m.phase == leaving && !m.departed && !mutant.Is("leaver-stays") // and waits for a majority of its group
 	if m.phase != joined && !leaves {
@@ -324,10 +325,19 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	if !s.joined || s.group == own.group {
 		return
 	}
+	if m.cutOff != "" && m.view.has(NodeID(p.ID)) && !mutant.Is("phantom-awaited") {
+		// It was let in here, and never heard so: it will have no part in this view.
+		m.giveWay(fmt.Errorf("%w: %s (process %d on %s) was let into this one, and is in another", ErrOtherGroup, p.Name, p.PID, p.Host))
+		return
+	}
 	why := ""
-	if leaves && m.cutOff != "" { // nobody goes over to it, and some of its own group may have
+	switch {
+	case leaves && m.cutOff != "": // nobody goes over to it, and some of its own group may have
 		why = " and no majority"
-	} else if !s.outranks(own) {
+	case !s.outranks(own):
+		return
+	case !vouched:
+		m.send(NodeID(p.ID), msgVouch, nil)
 		return
 	}
 	m.giveWay(fmt.Errorf("%w: that of %s (process %d on %s) has %d members, this one %d%s", ErrOtherGroup, p.Name, p.PID,
@@ -335,10 +345,12 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 }
 
 // leads: a process says that it was a member of this view, and has gone over to another group. It may not have known
-// that it was: of two groups that were to let it in it was in one.
+// that it was: of two groups that were to let it in it was in one. Or it was in a later view of this group: then this
+// one has ended, and it can not tell how.
 func (m *machine) leads(s status) bool {
 	return !mutant.Is("parted-alone") && slices.ContainsFunc(s.parted, func(p parting) bool {
-		return m.view.has(p.node) && (p.whole && p.group == m.view.group || m.cutOff != "")
+		same, ahead := p.group == m.view.group, p.view > m.view.epoch
+		return m.view.has(p.node) && (p.whole && same || m.cutOff != "") || m.cutOff != "" && same && ahead
 	})
 }
 
@@ -472,6 +484,9 @@ func (m *machine) controlDrained(e *epoch) {
 	if m.installControl() {
 		m.showView(slices.DeleteFunc(before, func(p rdma.PeerInfo) bool { return !failed(NodeID(p.ID)) }))
 		m.broadcastStatus()
+		if len(next.members) < len(before) { // another group may be the larger one now, whatever it was when it was met
+			m.checkGroupsSoon()
+		}
 	}
 }
 
@@ -574,6 +589,12 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 	}
 }
 
+// strays: a node is in no group, and waits for nobody of this one to let it in.
+func (m *machine) strays(id NodeID) bool {
+	s := m.statuses[id]
+	return s.alone || s.asks != 0 && s.asks != m.view.group
+}
+
 // welcomeAgain welcomes a member that does not know yet that it is one: whom it asked has failed.
 func (m *machine) welcomeAgain(id NodeID) {
 	if m.welcoming != nil && !mutant.Is("no-second-welcome") {
@@ -596,7 +617,7 @@ func (m *machine) greet(next view, change viewChange) {
 	for _, p := range change.joins {
 		// Also if it leaves itself: nobody else may. And whom nobody will welcome: whoever it asked was gone
 		// before it knew of this node, and a node that leaves is not asked.
-		if id := NodeID(p.ID); m.asked[id] || m.statuses[id].alone && !mutant.Is("greet-asked-only") {
+		if id := NodeID(p.ID); m.asked[id] || m.strays(id) && !mutant.Is("greet-asked-only") {
 			delete(m.asked, id)
 			m.send(id, msgWelcome, b)
 		}

@@ -249,7 +249,7 @@ func (m *machine) Beat(now time.Duration) bool {
 // due is when Beat or Step has to be called again though nothing happened; 0 for never.
 func (m *machine) due() time.Duration {
 	due := time.Duration(0)
-	if m.phase < joined && m.told != 0 && len(m.groupless()) > 0 {
+	if m.phase < joined && m.told != 0 && len(m.links) > 0 {
 		return m.told + m.cfg.Lease
 	}
 	if g := m.groups[0]; g != nil && !m.dead() {
@@ -756,17 +756,20 @@ func (m *machine) message(l rdma.Link, b []byte) {
 	}
 	var err error
 	switch kind {
-	case msgStatus:
+	case msgStatus, msgVouched:
 		var s status
 		if s, err = parseStatus(b); err == nil {
 			m.statuses[id], m.heard[id] = s, m.now
+			if m.phase >= joined && s.group == 0 { // it looks for one, and whether this node can still be asked
+				m.send(id, msgStatus, m.status().encode())
+			}
 			if m.near(id) {
 				m.proven(l)
 			}
 			m.askAnother()
 			m.decide()
 			m.tellWait()
-			if m.phase >= joined && s.alone && m.view.has(id) {
+			if m.phase >= joined && m.strays(id) && m.view.has(id) {
 				m.welcomeAgain(id)
 			}
 			if m.phase >= joined && s.group == m.view.group && s.before.view == m.view.epoch {
@@ -778,13 +781,20 @@ func (m *machine) message(l rdma.Link, b []byte) {
 				m.exclude(errors.New("the other members went on without it"))
 				return
 			}
-			m.checkGroup(l.Peer(), s)
+			m.checkGroup(l.Peer(), s, kind == msgVouched)
 		}
 	case msgRemoved:
 		r := reader{b: b}
 		group := r.u64()
 		if err = r.err(); err == nil {
 			m.wasRemoved(l.Peer(), group)
+		}
+	case msgVouch:
+		if m.phase == joined {
+			var w writer
+			w.u8(cmdVouch)
+			w.u64(uint64(id))
+			m.submit(w.b)
 		}
 	case msgJoin:
 		m.announceJoin(l.Peer())

@@ -20,6 +20,8 @@ const (
 	msgState     = 4 // piece of the state of a channel, see states.go
 	msgRemoved   = 5 // the group of this number goes on without you
 	msgStateMore = 6 // a piece of a state was taken, and more is to follow
+	msgVouch     = 7 // show that your group goes on
+	msgVouched   = 8 // status, of a group that has gone on since it was asked to show that
 )
 
 // Commands of the control subgroup.
@@ -35,6 +37,7 @@ const (
 	cmdChange = 9  // endpoint ID, its new Info
 	cmdHas    = 10 // subgroup, channel, epoch of a transfer that has arrived and is not in the log
 	cmdGrow   = 11 // subgroup, bytes that the ring of the member is to have
+	cmdVouch  = 12 // node that asks whether this group goes on: it does if this is executed
 )
 
 var errWire = errors.New("derecho: malformed message")
@@ -255,6 +258,7 @@ func (s status) encode() []byte {
 		w.u64(p.group)
 		w.u64(uint64(p.node))
 		w.flag(p.whole)
+		w.u32(p.view)
 	}
 	return w.b
 }
@@ -290,8 +294,8 @@ func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
 	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), asks: r.u64(),
 		before: r.ending(), cutOff: string(r.bytes())}
-	for range r.count(8 + 8 + 1) {
-		s.parted = append(s.parted, parting{group: r.u64(), node: NodeID(r.u64()), whole: r.flag()})
+	for range r.count(8 + 8 + 1 + 4) {
+		s.parted = append(s.parted, parting{group: r.u64(), node: NodeID(r.u64()), whole: r.flag(), view: r.u32()})
 	}
 	return s, r.err()
 }

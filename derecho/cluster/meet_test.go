@@ -13,12 +13,13 @@ import (
 // camps is a script with processes each on a host of its own, in sets that do not reach each other until apart is over.
 type camps struct {
 	*script
-	all []*process
+	all  []*process
+	dark map[*process]bool // whose host has fallen silent for good
 }
 
 func newCamps(t *testing.T, seed uint64) *camps {
-	c := &camps{script: newScriptOf(t, seed)}
-	c.r.plan.Hosts = 16
+	c := &camps{script: newScriptOf(t, seed), dark: map[*process]bool{}}
+	c.r.plan.Hosts = 20
 	return c
 }
 

@@ -76,6 +76,8 @@ func (p *Plan) script(rng *rand.Rand) {
 	case "camps":
 		p.Nodes, p.Hosts, p.Length = 3+rng.IntN(5), 9, 12*p.Lease
 		p.Witness = rng.IntN(4) == 0
+	case "blackout":
+		p.Nodes, p.Hosts, p.Revive, p.Length = 2+rng.IntN(6), 12, rng.IntN(2) == 0, (relit+20)*p.Lease
 	case "outrun":
 		p.Faults = all & (CrashNode | Pause | OneWay | Restart)
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, true, 8*p.Lease
@@ -128,6 +130,8 @@ func (r *run) script() {
 		r.bequest(r.plan.Lease)
 	case "camps":
 		r.camps(r.plan.Lease)
+	case "blackout":
+		r.blackout(r.plan.Lease)
 	case "outrun":
 		r.outrun(r.plan.Lease)
 	case "dawn":

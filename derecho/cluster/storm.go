@@ -26,7 +26,7 @@ import (
 // Storms are the kinds of storms. The first are drawn for "any"; the last follow a script (scripts.go).
 var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "widow", "halves", "ghost", "restart", "stranger",
 	"mover", "twin", "cross", "hasty", "barren", "hollow", "novice", "orphan", "parts", "witness", "stuck", "dawn", "lorn", "parting", "camps",
-	"outrun", "bequest"}
+	"outrun", "bequest", "blackout"}
 
 const drawn = 5
 

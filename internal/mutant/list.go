@@ -56,6 +56,8 @@ var List = []Mutant{
 	{"leaver-owes", "who leaves does not wait until the states that it has sent have arrived"},
 	{"certain-stays", "who was given up by the other end of its link has failed for as long as the view lasts, also when there is another link"},
 	{"founder-awaited", "who is to found the group is waited for, however long it is silent"},
+	{"silent-sponsor", "who looks for a group waits for a member, however long that is silent"},
+	{"phantom-awaited", "a member that never heard that it was let in, and is in another group, is waited for"},
 	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},
 	{"welcome-wrong-view", "who joins is told of the view before"},
 	{"wait-unwedged", "who alone can certify a death waits for older members that have no quorum without"},

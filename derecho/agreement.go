@@ -307,7 +307,7 @@ func (a *agreement) failed() set {
 	}
 	for _, j := range a.joined {
 		w := &a.watches[j]
-		if j == a.me() || gone.has(j) {
+		if gone.has(j) {
 			continue
 		}
 		n := 0
@@ -323,7 +323,7 @@ func (a *agreement) failed() set {
 		if w.others == 0 {
 			w.others = max(now, 1)
 		}
-		if wait := a.lease() / confirming; w.accused != 0 && (n > 1 || now-w.accused >= wait) {
+		if wait := a.lease() / confirming; j != a.me() && w.accused != 0 && (n > 1 || now-w.accused >= wait) {
 			gone.add(j)
 		}
 	}
@@ -338,28 +338,36 @@ func (a *agreement) failed() set {
 
 // misfit is the next to go of those that are left, this node hears, and do not hear each other, whichever of the two it
 // is that does not; -1 if there is none. It is a matter of connections: who has most that are broken goes, in one
-// direction or in both, so that who is heard by all and hears nobody does not set them against each other. Of several
-// it is the one that joined last. All who hear the same accusations remove the same, and those who are left hear each
-// other.
+// direction or in both, so that who is heard by all and hears nobody does not set them against each other. They count by
+// the weights of those at the other end: of halves that do not hear each other the one with the witness stays. Of
+// several it is the one that joined last. All who hear the same accusations remove the same, and those who are left hear
+// each other. Who does not hear this node, and is heard, is left to the others if this one had as well go.
 func (a *agreement) misfit(gone set) int {
 	accused := a.e.table.Accused()
 	apart := func(i, j int) bool {
 		return a.accuses(i, j, accused) || a.accuses(j, i, accused) && !mutant.Is("deaf-stays")
 	}
+	broken := func(i int) (n int) {
+		for j, w := range a.weights {
+			if j != i && !gone.has(j) && apart(j, i) {
+				if n += w; mutant.Is("misfit-unweighed") {
+					n += weight - w
+				}
+			}
+		}
+		return n
+	}
+	own := broken(a.me())
 	victim, most := -1, 0
 	for _, i := range a.joined {
 		if i == a.me() || gone.has(i) {
 			continue
 		}
-		n, due := 0, false
+		n, due := broken(i), false
 		for j := range a.watches {
-			if j == i || gone.has(j) {
-				continue
+			if j != i && !gone.has(j) && (j != a.me() || n > own) {
+				due = due || a.stands(j, i) || a.stands(i, j)
 			}
-			if apart(j, i) {
-				n++
-			}
-			due = due || j != a.me() && (a.stands(j, i) || a.stands(i, j))
 		}
 		if due && n >= most {
 			victim, most = i, n
@@ -368,7 +376,7 @@ func (a *agreement) misfit(gone set) int {
 	return victim
 }
 
-// stands: member i has accused j for long enough, and this node hears j.
+// stands: member i has accused j for long enough, and this node hears j, or is it.
 func (a *agreement) stands(i, j int) bool {
 	w := &a.watches[j]
 	return w.accused == 0 && w.others != 0 && a.m.now-w.others >= 2*a.lease() && a.accuses(i, j, a.e.table.Accused())
@@ -774,10 +782,10 @@ func (a *agreement) parse(values []uint64) *decision {
 	return &decision{stay: v[:w:w], dead: v[w : 2*w : 2*w], killed: v[2*w : 3*w : 3*w], ends: v[3*w:]}
 }
 
-// reach notices that no quorum is in reach, and that one is again.
+// reach notices that no quorum is in reach, and that one is again. Who does not hear this node is not in reach, either.
 func (a *agreement) reach(stay, dead, killed set) {
 	for i, w := range a.watches {
-		if w.accused != 0 {
+		if w.accused != 0 || a.accuses(i, a.me(), a.e.table.Accused()) && !mutant.Is("unheard-untold") {
 			stay.drop(i)
 		}
 	}

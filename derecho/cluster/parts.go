@@ -231,8 +231,8 @@ func (r *run) mend(some bool) {
 // mutual: what either of two sends the other gets.
 func (r *run) mutual(p, q *process) bool { return r.w.Passes(p.f, q.f) && r.w.Passes(q.f, p.f) }
 
-// sides are those of which it is known what must become of them: each two hear each other, and they have nothing to do
-// with others. If there are several groups nothing is known: the smaller ones end as soon as they hear of a larger.
+// sides are those of which it is known what must become of them: each two hear each other, and with nobody else is that
+// so. If there are several groups nothing is known: the smaller ones end as soon as they hear of a larger.
 func (r *run) sides() (all [][]*process) {
 	var alive []*process
 	groups := map[uint64]bool{}
@@ -266,14 +266,11 @@ func (r *run) sides() (all [][]*process) {
 	return all
 }
 
-// apart: some processes hear each other, and nothing passes between them and the rest.
+// apart: some processes hear each other, and of them and the rest nobody hears who hears him.
 func (r *run) apart(some, all []*process) bool {
 	for _, p := range some {
 		for _, q := range all {
-			if p == q {
-				continue
-			}
-			if in := slices.Contains(some, q); in && !r.mutual(p, q) || !in && (r.w.Passes(p.f, q.f) || r.w.Passes(q.f, p.f)) {
+			if p != q && slices.Contains(some, q) != r.mutual(p, q) {
 				return false
 			}
 		}

@@ -62,6 +62,8 @@ var List = []Mutant{
 	{"welcome-wrong-view", "who joins is told of the view before"},
 	{"wait-unwedged", "who alone can certify a death waits for older members that have no quorum without"},
 	{"deaf-stays", "of two members of which one does not hear the other the one that is accused more goes"},
+	{"misfit-unweighed", "of two halves of which one does not hear the other the one with the witness does not stay"},
+	{"unheard-untold", "who is heard by no majority, and hears one, is not told so"},
 	{"isolated-stays", "a node says that it hears no quorum when its view has ended without an agreement"},
 	{"outcast-founds", "a node without which its group went on founds one of its own when it reaches nobody"},
 	{"forget-welcome", "who joins hangs if whom it asked has only welcomed another"},

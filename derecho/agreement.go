@@ -227,12 +227,15 @@ func (a *agreement) watch(i int) bool {
 	return true
 }
 
-// reconnect asks for a new link to a member that lives and whose link is down.
+// reconnect asks for a new link to a member that lives and whose link is down. Until there is one nobody else tells that
+// it has died.
 func (a *agreement) reconnect(i int) {
-	if l, lost := a.m.lost[a.node(i)]; lost && !l.died {
-		if p, known := a.m.info(a.node(i)); known {
-			a.m.fabric.Dial(p)
-		}
+	id := a.node(i)
+	l, lost := a.m.lost[id]
+	if lost && l.link != nil && l.link.Died() && !mutant.Is("death-unwatched") {
+		a.m.lose(id, loss{died: true})
+	} else if p, known := a.m.info(id); known && lost && !l.died {
+		a.m.fabric.Dial(p)
 	}
 }
 
@@ -246,8 +249,8 @@ func (a *agreement) mark(first, i int, in bool) {
 	a.store(col, v)
 }
 
-// lost takes note of a member that is gone for certain: the kernel of its host says so, or it has given up this node.
-func (a *agreement) lost(i int) {
+// died takes note of a member that is gone for certain: the kernel of its host says so.
+func (a *agreement) died(i int) {
 	if w := &a.watches[i]; w.accused == 0 {
 		w.accused = a.m.now
 	}
@@ -256,17 +259,8 @@ func (a *agreement) lost(i int) {
 	a.e.kick()
 }
 
-// linked takes note of a link to a member that is there again: it was one end that had given up the other, which lives.
-// Whether it is heard the heartbeats tell.
-func (a *agreement) linked(i int) {
-	if certain := a.e.table.Certain(); a.accuses(a.me(), i, certain) && !mutant.Is("certain-stays") {
-		a.mark(certain, i, false)
-		a.e.kick()
-	}
-}
-
-// dying takes note of a member whose process is about to end. It is accused as if it was silent, so several have to see
-// that it is, or a while has to pass.
+// dying takes note of a member whose process is about to end, or to which the link has ended: that may have been one end
+// alone, and both live. It is accused as if it was silent, so several have to see that it is, or a while has to pass.
 func (a *agreement) dying(i int) {
 	if w := &a.watches[i]; w.accused == 0 {
 		w.accused = a.m.now
@@ -283,7 +277,7 @@ func (a *agreement) inherit() {
 			a.dying(i)
 		}
 		if a.m.lost[a.node(i)].died {
-			a.lost(i)
+			a.died(i)
 		}
 	}
 }

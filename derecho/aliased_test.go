@@ -40,6 +40,6 @@ func TestLinkOfAnotherKind(t *testing.T) {
 		require.ErrorIs(t, l.dropped, ErrPeerLost)
 		require.ErrorContains(t, l.dropped, "peer on there shares memory: ")
 		require.Empty(t, m.links)
-		m.linkDown(l, false, l.dropped)
+		m.linkDown(l, false)
 	}
 }

@@ -289,8 +289,8 @@ func (d *Driven) Describe() string { return d.m.describe() }
 type poster struct{ post func(func(*machine)) }
 
 func (p poster) LinkUp(l rdma.Link) { p.post(func(m *machine) { m.linkUp(l) }) }
-func (p poster) LinkDown(l rdma.Link, died bool, err error) {
-	p.post(func(m *machine) { m.linkDown(l, died, err) })
+func (p poster) LinkDown(l rdma.Link, died bool, _ error) {
+	p.post(func(m *machine) { m.linkDown(l, died) })
 }
 func (p poster) Dying(l rdma.Link)             { p.post(func(m *machine) { m.dying(l) }) }
 func (p poster) Resumed(l rdma.Link)           { p.post(func(m *machine) { m.resumed(l) }) }

@@ -468,6 +468,10 @@ func (m *machine) controlDrained(e *epoch) {
 	for _, id := range change.leaves {
 		delete(m.unsent, id)
 		delete(m.outgoing, id)
+		if l, lost := m.lost[id]; lost {
+			l.link = nil // whether it dies is nothing to this node any more
+			m.lost[id] = l
+		}
 		if !failed(id) {
 			m.hideNode(id)
 		}

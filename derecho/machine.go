@@ -126,8 +126,8 @@ type machine struct {
 
 // loss is how the link to a member ended.
 type loss struct {
-	died bool // the kernel certifies the death of its process
-	err  error
+	died bool      // the kernel certifies the death of its process
+	link rdma.Link // which has ended, and tells if the process dies; nil if it has, or was no member
 }
 
 type unsent struct {
@@ -600,9 +600,6 @@ func (m *machine) linkUp(l rdma.Link) {
 			if i < 0 {
 				continue
 			}
-			if g.id == 0 {
-				e.agree.linked(i)
-			}
 			e.openRows()
 		}
 	}
@@ -610,7 +607,7 @@ func (m *machine) linkUp(l rdma.Link) {
 
 // linkDown: the peer is gone for certain, or this node has dropped it. A network that is only silent
 // does not end a link; the heartbeats tell.
-func (m *machine) linkDown(l rdma.Link, died bool, err error) {
+func (m *machine) linkDown(l rdma.Link, died bool) {
 	id := NodeID(l.Peer().ID)
 	if m.links[id] != l {
 		return
@@ -633,15 +630,30 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 		m.broadcastStatus()
 	}
 	if m.phase >= joined && !m.expelled[id] {
-		m.lost[id] = loss{died, err}
-		for _, e := range m.groups[0].epochs {
-			if i := e.desc.member(id); i >= 0 && !e.gone[i] {
-				e.agree.lost(i)
-			}
+		how := loss{died: died}
+		if !died && m.view.has(id) {
+			how.link = l
 		}
+		m.lose(id, how)
 	}
 	m.decide()
 	m.tellWait()
+}
+
+// lose takes note that there is no link to a node. One that has ended is no death: to others its ends may be there, and
+// only one of the two may have to go, or none if there is another link soon.
+func (m *machine) lose(id NodeID, how loss) {
+	m.lost[id] = how
+	for _, e := range m.groups[0].epochs {
+		i := e.desc.member(id)
+		switch {
+		case i < 0 || e.gone[i]:
+		case how.died || mutant.Is("link-certain"):
+			e.agree.died(i)
+		default:
+			e.agree.dying(i)
+		}
+	}
 }
 
 // dying: the peer is as good as lost, but its death is not certain. What the members agree on meanwhile is what they would if

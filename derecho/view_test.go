@@ -125,7 +125,7 @@ func TestDeathsAreInherited(t *testing.T) {
 			l := &strangersLink{id: other}
 			m.links[other] = l
 			m.ending[other] = true
-			m.linkDown(l, false, nil)
+			m.linkDown(l, false)
 			require.False(t, m.ending[other])
 			delete(m.lost, other)
 			done(nil)
@@ -152,12 +152,6 @@ func TestRefusals(t *testing.T) {
 				require.True(t, e.agree.watch(i), "it is heard")
 				require.False(t, e.agree.accuses(e.me, i, e.table.Accused()))
 			}
-			e.agree.lost(i)
-			require.True(t, e.agree.accuses(e.me, i, e.table.Certain()))
-			e.agree.linked(i)
-			require.False(t, e.agree.accuses(e.me, i, e.table.Certain()))
-			require.True(t, e.agree.watch(i), "it is heard")
-			require.False(t, e.agree.accuses(e.me, i, e.table.Accused()))
 			for _, aliased := range []bool{false, true} { // the link to one that shares memory ends by itself
 				stranger := &strangersLink{id: 99, aliased: aliased}
 				m.links[99] = stranger
@@ -171,16 +165,65 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// A member whose link has ended is accused until there is another one: that is no death. It is one as soon as the kernel
+// says so, by the link that has ended, which is kept for that as long as the node is a member and lives.
+func TestLinksThatEnd(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	n, _ := c.join()
+	peer, _ := c.join()
+	c.settle(0)
+	require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+		e := m.groups[0].epochs[len(m.groups[0].epochs)-1]
+		a, i, id := e.agree, e.desc.member(peer.ID()), peer.ID()
+		certain := func() bool { return a.accuses(e.me, i, e.table.Certain()) }
+		member := m.links[id]
+		status := m.statuses[id]
+		m.linkDown(member, false)
+		require.True(t, a.accuses(e.me, i, e.table.Accused()))
+		require.False(t, certain())
+		require.Equal(t, member, m.lost[id].link)
+		require.False(t, member.Died())
+		m.linkUp(member)
+		m.statuses[id] = status // over another link it would be told again
+		require.True(t, a.watch(i), "it is heard")
+		require.False(t, a.accuses(e.me, i, e.table.Accused()))
+
+		m.lost[id] = loss{link: &strangersLink{dead: true}}
+		a.reconnect(i)
+		require.True(t, certain())
+		require.Equal(t, loss{died: true}, m.lost[id])
+		a.mark(e.table.Certain(), i, false)
+		delete(m.lost, id)
+		require.True(t, a.watch(i), "it lives")
+
+		stranger := &strangersLink{id: 99}
+		m.links[99] = stranger
+		m.linkDown(stranger, false)
+		require.Equal(t, loss{}, m.lost[99])
+		delete(m.lost, 99)
+
+		m.lost[id] = loss{link: &strangersLink{}}
+		delete(m.links, id) // it needs none to go on
+		done(nil)
+	}))
+	require.NoError(t, peer.Leave(ctxFor(t)))
+	require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+		require.Equal(t, loss{}, m.lost[peer.ID()], "it is no member any more")
+		done(nil)
+	}))
+}
+
 // strangersLink is to a node that is no member.
 type strangersLink struct {
 	rdma.Link
-	id               uint64
-	aliased, dropped bool
+	id                     uint64
+	aliased, dropped, dead bool
 }
 
 func (l *strangersLink) Peer() rdma.PeerInfo { return rdma.PeerInfo{ID: l.id} }
 func (l *strangersLink) Aliased() bool       { return l.aliased }
 func (l *strangersLink) Drop(error)          { l.dropped = true }
+func (l *strangersLink) Died() bool          { return l.dead }
 
 // droppedLink notes that it was dropped.
 type droppedLink struct {

@@ -47,6 +47,10 @@ type Link interface {
 	// lost, and the peer sees the link end. LinkDown follows as an event, with err, without a
 	// certified death. A new link to the same node may be made afterwards.
 	Drop(err error)
+	// Died reports whether the kernel certifies the death of the peer's process. It is asked of a link that is down without
+	// one: of a death that comes later no event tells. Not every link knows. The peer is watched as long as somebody
+	// refers to the link.
+	Died() bool
 }
 
 // Direct is a Link over which nothing has to be posted, and that rings a bell in memory of the peer: who does so with

@@ -82,7 +82,7 @@ func (c *checker) grows(e Event, a *derecho.Row) {
 	cell("promised", a.Promised, b.Promised)
 	cell("accepted", a.Accepted, b.Accepted)
 	cell("decided", a.Decided, b.Decided)
-	cell("certain", a.Certain, b.Certain|a.Certain&^b.Certain)
+	cell("certain", a.Certain, a.Certain&b.Certain)
 	cell("persisted", a.Persisted, b.Persisted)
 	cell("drained", a.Drained, b.Drained)
 	for rank := range a.Received {
@@ -134,7 +134,7 @@ func (c *checker) window(node derecho.NodeID, rank int, t *epochTrace, key rowKe
 	}
 }
 
-// accused: while nothing is wrong nobody is accused but those who leave.
+// accused: while nothing is wrong nobody is accused but those who leave, and nobody is taken for dead for certain who lives.
 func (c *checker) accused(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
 	t.accuses[node] = t.accuses[node] || row.Accused != 0
 	for set := row.Accused | row.Certain; set != 0; set &= set - 1 {
@@ -142,6 +142,12 @@ func (c *checker) accused(node derecho.NodeID, t *epochTrace, row *derecho.Row) 
 		t.accused[m] = true
 		if _, leaves := c.left[m]; !leaves && !c.faulty {
 			c.failf("M6: %s accuses %s, and nothing was wrong", node, m)
+		}
+	}
+	for set := row.Certain; set != 0; set &= set - 1 {
+		m := t.members[bits.TrailingZeros64(set)]
+		if _, over := c.ended[m]; !over {
+			c.failf("M6: %s is certain that %s is dead, which lives", node, m)
 		}
 	}
 }

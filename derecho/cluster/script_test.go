@@ -32,6 +32,7 @@ import (
 //	crash A | restart A | leave A | pause A | resume A
 //	tear A [N]                        A ends when it next writes to its log, or before the N-th operation on its disk
 //	cut A B | one-way A B | heal      nothing passes between two, from one to the other
+//	unlink A B                        A ends its link to B; both live, and make another one soon
 //	break A                           the disk of A fails, until A ends
 //	hang A TIME                       the disk of A does not answer for a time
 //	in TIME COMMAND...                a command is carried out when so much more time has passed; nothing waits for it
@@ -64,7 +65,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"send": (*script).send, "crash": (*script).crash, "tear": (*script).tear, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
-	"break": (*script).breakDisk, "hang": (*script).hang, "copy": (*script).copy, "so-far": (*script).soFar,
+	"break": (*script).breakDisk, "hang": (*script).hang, "copy": (*script).copy, "so-far": (*script).soFar, "unlink": (*script).unlink,
 }
 
 // script is a case that is being played.
@@ -282,7 +283,16 @@ func (s *script) cut(args []datadriven.Arg) {
 }
 
 func (s *script) oneWay(args []datadriven.Arg) { s.r.bar(s.proc(args, 0), true, s.proc(args, 1)) }
-func (s *script) heal([]datadriven.Arg)        { s.r.w.Heal() }
+
+// unlink lets A know of it at once, and B when it has heard of it.
+func (s *script) unlink(args []datadriven.Arg) {
+	p, q := s.proc(args, 0), s.proc(args, 1)
+	s.r.emit(Event{Kind: Fault_, Node: p.id, Text: "ends its link to " + args[1].Key})
+	p.f.DropLink(q.f)
+	p.look()
+}
+
+func (s *script) heal([]datadriven.Arg) { s.r.w.Heal() }
 
 func (s *script) pass(args []datadriven.Arg) {
 	s.let(s.time(args[0]))

@@ -289,6 +289,21 @@ func TestForwarderStartsAnew(t *testing.T) {
 	}
 }
 
+// A process whose link has ended dies: the link tells.
+func TestDeathBehindTheLink(t *testing.T) {
+	const id = 1 << 33
+	n := start(t, Config{Domain: newDomain(), ID: 1 << 32})
+	peer := startChild(t, n.cfg.Domain, id, false)
+	n.wait(t, "link", func() bool { return n.links[id] != nil })
+	l := get(n, func() rdma.Link { return n.links[id] })
+	l.Drop(errors.New("its row can not be mapped"))
+	n.wait(t, "end of the link", func() bool { return n.downs == 1 })
+	require.False(t, l.Died(), "it lives")
+	require.NoError(t, peer.Process.Kill())
+	_ = peer.Wait()
+	require.True(t, l.Died())
+}
+
 // A process that is killed is taken for dying at once: its connections end, and then its address refuses.
 func TestKilledPeer(t *testing.T) {
 	const atOnce = 20 * time.Millisecond

@@ -26,6 +26,7 @@ type Network struct {
 // Fabric implements rdma.Fabric.
 type Fabric struct {
 	net    *Network
+	died   bool
 	self   rdma.PeerInfo
 	bell   *rdma.Bell
 	word   atomic.Uint32 // of the fence
@@ -175,6 +176,7 @@ func (f *Fabric) Kill() { f.end(true, fmt.Errorf("mem: %s was killed", f.self.Na
 func (f *Fabric) end(died bool, err error) {
 	n := f.net
 	n.do(func() {
+		f.died = died
 		n.nodes = slices.DeleteFunc(n.nodes, func(g *Fabric) bool { return g == f })
 		for _, l := range f.links {
 			l.cut(died, err)
@@ -228,6 +230,12 @@ func (l *link) Drop(err error) {
 			l.owner.net.later(func() { l.owner.events.LinkDown(l, false, err) })
 		}
 	})
+}
+
+// Died implements rdma.Link.
+func (l *link) Died() (died bool) {
+	l.owner.net.do(func() { died = l.peer.died })
+	return died
 }
 
 // Release implements rdma.Link.

@@ -12,7 +12,8 @@
 // memory here that several processes write (see rdma.Bell).
 //
 // The kernel certifies the death of a peer's process: each link holds a pidfd of it. A connection that
-// ends without a good-bye is looked at this way before the link is reported down. A pidfd of its canary, a
+// ends without a good-bye is looked at this way before the link is reported down. If the process lives the link keeps the
+// pidfd until nobody refers to it any more, and can be asked (Link.Died). A pidfd of its canary, a
 // thread, tells earlier that it is about to die (rdma.Canary).
 //
 // Guarantees 1 to 5 of package rdma hold trivially: loads and stores go to the same cache lines, on

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -56,7 +57,7 @@ type Link struct {
 	exp    Exporter
 	events rdma.Events
 	out    *rdma.Outbox[packet]
-	pidfd  int               // -1 where the kernel has none; closed by Run
+	pidfd  *os.File          // of the peer; nil where the kernel has none. Closed by Run, or with the link: Died
 	thread *rdma.ThreadWatch // of the peer's canary; nil where it has none or the kernel can not; closed by Run
 	ended  chan struct{}     // closed when Run returns
 	lost   bool              // set by Run
@@ -96,9 +97,9 @@ func NewLink(conn *net.UnixConn, peer rdma.PeerInfo, bell *BellMemory, exp Expor
 	}
 }
 
-// peerProcess is a descriptor of the process at the other end, -1 if the kernel has none. The
+// peerProcess is a descriptor of the process at the other end, nil if the kernel has none. The
 // socket knows it for certain; a process ID might have been given to another process by now.
-func peerProcess(conn *net.UnixConn, pid uint32) int {
+func peerProcess(conn *net.UnixConn, pid uint32) *os.File {
 	fd := -1
 	if rc, err := conn.SyscallConn(); err == nil {
 		_ = rc.Control(func(s uintptr) {
@@ -112,7 +113,10 @@ func peerProcess(conn *net.UnixConn, pid uint32) int {
 			fd = got
 		}
 	}
-	return fd
+	if fd < 0 {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "process")
 }
 
 // peerThread watches the canary of the process at the other end.
@@ -163,7 +167,7 @@ func (l *Link) Run() {
 	if p := l.dropped.Load(); p != nil {
 		err = *p
 	} else if !l.closing.Load() {
-		died = end == endBroken && l.diedNow()
+		died = end == endBroken && l.diesWithin(deathTime)
 		l.lost = end != endBye && !died
 	}
 	if died {
@@ -174,8 +178,8 @@ func (l *Link) Run() {
 	l.out.Close()
 	<-written
 	l.refuseOffers()
-	if l.pidfd >= 0 {
-		unix.Close(l.pidfd)
+	if died || l.closing.Load() {
+		l.pidfd.Close()
 	}
 	l.events.LinkDown(l, died, fmt.Errorf("shm: link to %s: %w", l.peer.Name, err))
 }
@@ -184,20 +188,29 @@ func (l *Link) Run() {
 // died. It may be asked once the link has been reported down.
 func (l *Link) Lost() bool { return l.lost }
 
-// diedNow waits for the kernel to certify the death of the peer's process, for a moment only: its
-// sockets are closed before its death can be seen.
-func (l *Link) diedNow() bool {
-	if l.pidfd < 0 {
+// Died implements rdma.Link. As with its regions, the collector closes the descriptor of a link that is down: whoever
+// gives the link up need not say so.
+func (l *Link) Died() bool { return l.diesWithin(0) }
+
+// diesWithin waits for the kernel to certify the death of the peer's process: its sockets are closed before its death
+// can be seen.
+func (l *Link) diesWithin(limit time.Duration) (died bool) {
+	rc, err := l.pidfd.SyscallConn()
+	if err != nil {
 		return false
 	}
-	until := time.Now().Add(deathTime)
-	for {
-		p := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}
-		n, err := unix.Poll(p, int(max(0, time.Until(until).Milliseconds())))
-		if !errors.Is(err, unix.EINTR) {
-			return err == nil && n > 0
+	until := time.Now().Add(limit)
+	_ = rc.Control(func(fd uintptr) {
+		for {
+			p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			n, err := unix.Poll(p, int(max(0, time.Until(until).Milliseconds())))
+			if !errors.Is(err, unix.EINTR) {
+				died = err == nil && n > 0
+				return
+			}
 		}
-	}
+	})
+	return died
 }
 
 // Close ends the link from this side and waits for its end: what was queued is still sent, unless

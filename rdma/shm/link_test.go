@@ -615,10 +615,10 @@ func peerProcessFor(t *testing.T) (n *node, l *Link, bell *BellMemory, wait func
 	// The pair was made here, so the socket would name this process as the peer; a link between
 	// processes is made by listening and dialling.
 	l = NewLink(mustConn(t, fa), rdma.PeerInfo{PID: uint32(cmd.Process.Pid), Name: "child"}, bellFor(t), n, n)
-	unix.Close(l.pidfd)
-	var err error
-	l.pidfd, err = unix.PidfdOpen(cmd.Process.Pid, 0)
+	l.pidfd.Close()
+	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	require.NoError(t, err)
+	l.pidfd = os.NewFile(uintptr(fd), "process")
 	go l.Run()
 	t.Cleanup(func() { l.Close(); _ = cmd.Process.Kill() })
 	require.Equal(t, "ready", get(t, "the child", n.messages))
@@ -662,4 +662,26 @@ func TestProcessThatCloses(t *testing.T) {
 	d := get(t, "down", n.down)
 	require.False(t, d.died, "it said good-bye")
 	require.NoError(t, wait())
+}
+
+// Of a process that dies when its link has ended the link tells, as long as somebody asks for it; then nothing is left of it,
+// whether the process has died or lives.
+func TestDeathBehindTheLink(t *testing.T) {
+	eventually(t, "earlier tests to be collected", func() bool { c, _ := mappings(t); return c == 0 })
+	fds := descriptors(t)
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprintf("dies %t", dies), func(t *testing.T) {
+			n, l, _, wait := peerProcessFor(t)
+			l.Drop(errors.New("no descriptor is left"))
+			require.False(t, get(t, "down", n.down).died)
+			require.False(t, l.Died(), "it lives")
+			if dies {
+				require.NoError(t, syscall.Kill(int(l.Peer().PID), syscall.SIGKILL))
+				require.Equal(t, syscall.SIGKILL, signalled(wait()))
+				require.True(t, l.Died())
+				require.True(t, l.Died())
+			}
+		})
+	}
+	eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= fds })
 }

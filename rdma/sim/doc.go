@@ -18,8 +18,10 @@
 //	Crash     the node ends, at any push or store. What it had on the wire arrives up to some cell.
 //	          Its memory stays readable to the nodes of its host, and the kernel certifies its
 //	          death to them; others find its address closed.
+//	          So it does if their link had ended before: the link tells (rdma.Link.Died).
 //	Pause     the node stands still, and goes on later. Its memory is read and its fence raised
 //	          meanwhile; nothing is applied to its copies.
 //	Block     nothing passes from one node to another, in one direction; when it is unblocked the
 //	          links go on where they were.
+//	DropLink  a link ends from one side, and both nodes live.
 package sim

@@ -48,6 +48,7 @@ type Fabric struct {
 	regions map[rdma.Key]*rdma.Region
 	wanted  map[rdma.Key][]want
 	closed  bool // by itself, or crashed
+	crashed bool
 	paused  bool
 	backlog []func() // what the paused node would have done
 }
@@ -314,7 +315,7 @@ func (f *Fabric) Crash() {
 	if f.closed {
 		return
 	}
-	f.closed = true
+	f.closed, f.crashed = true, true
 	f.w.nodes = slices.DeleteFunc(f.w.nodes, func(g *Fabric) bool { return g == f })
 	for _, l := range slices.Clone(f.links) {
 		if l.Aliased() { // the kernel keeps what was written: the first of what was sent, while all stores are there
@@ -557,6 +558,9 @@ func (l *link) Drop(err error) {
 	})
 }
 
+// Died implements rdma.Link.
+func (l *link) Died() bool { return l.Aliased() && l.to.crashed }
+
 func (l *link) Send(msg []byte) {
 	l.from.push()
 	if l.ended {
@@ -721,6 +725,15 @@ func (l *link) transmit(e *export) {
 		if now[i] != before[i] {
 			l.last += l.from.w.Between(0, l.from.w.MaxPause)
 			l.atLast(func() { e.copy.Cell(i).Store(now[i]) })
+		}
+	}
+}
+
+// DropLink ends the link to another node from this side, as the layer above does with a peer whose row it can not map.
+func (f *Fabric) DropLink(to *Fabric) {
+	for _, l := range slices.Clone(f.links) {
+		if l.to == to {
+			l.Drop(errors.New("test: the row can not be mapped"))
 		}
 	}
 }

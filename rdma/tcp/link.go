@@ -207,6 +207,9 @@ func (l *Link) FenceLowered() { l.out.Nudge() }
 // Drop implements rdma.Link. The peer learns that the session is gone when it tries to resume it.
 func (l *Link) Drop(err error) { l.end(err) }
 
+// Died implements rdma.Link: nobody certifies that.
+func (l *Link) Died() bool { return false }
+
 // Post implements rdma.Link.
 func (l *Link) Post(key rdma.Key) {
 	if e := (*l.exports.Load())[key]; e != nil {

@@ -468,12 +468,11 @@ func (m *machine) controlDrained(e *epoch) {
 	for _, id := range change.leaves {
 		delete(m.unsent, id)
 		delete(m.outgoing, id)
-		if l, lost := m.lost[id]; lost {
-			l.link = nil // whether it dies is nothing to this node any more
-			m.lost[id] = l
-		}
 		if !failed(id) {
 			m.hideNode(id)
+		}
+		if l, lost := m.lost[id]; lost {
+			m.lost[id] = loss{died: l.died} // it reads nothing any more, and what it shared may go
 		}
 		if l := m.links[id]; l != nil && m.ending[id] && !mutant.Is("leaver-linked") {
 			m.dying(l) // again: it is no member any more

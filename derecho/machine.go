@@ -127,7 +127,7 @@ type machine struct {
 // loss is how the link to a member ended.
 type loss struct {
 	died bool      // the kernel certifies the death of its process
-	link rdma.Link // which has ended, and tells if the process dies; nil if it has, or was no member
+	link rdma.Link // of one that lives, for all that is known, and is a member; else nil
 }
 
 type unsent struct {

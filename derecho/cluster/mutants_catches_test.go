@@ -52,7 +52,7 @@ var catches = map[string]catch{
 	"misfit-unweighed":      {kind: "witness", seed: 7, violates: "M9"},
 	"unheard-untold":        {kind: "witness", seed: 12, violates: "M9"},
 	"link-certain":          {kind: "seed", seed: 27003654, violates: "M7"},
-	"death-unwatched":       {kind: "script", scenario: "links", violates: "run"},
+	"death-unwatched":       {kind: "script", scenario: "deaths", violates: "run"},
 	"founder-awaited":       {kind: "dawn", seed: 3, violates: "M9"},
 	"welcome-early":         {kind: "any", seed: 2, violates: "M1"},
 	"welcome-wrong-view":    {kind: "any", seed: 1, violates: "M7"},

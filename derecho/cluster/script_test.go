@@ -32,7 +32,7 @@ import (
 //	crash A | restart A | leave A | pause A | resume A
 //	tear A [N]                        A ends when it next writes to its log, or before the N-th operation on its disk
 //	cut A B | one-way A B | heal      nothing passes between two, from one to the other
-//	unlink A B                        A ends its link to B; both live, and make another one soon
+//	unlink A B                        the link between two ends, from the side of A, and both live
 //	break A                           the disk of A fails, until A ends
 //	hang A TIME                       the disk of A does not answer for a time
 //	in TIME COMMAND...                a command is carried out when so much more time has passed; nothing waits for it
@@ -283,16 +283,8 @@ func (s *script) cut(args []datadriven.Arg) {
 }
 
 func (s *script) oneWay(args []datadriven.Arg) { s.r.bar(s.proc(args, 0), true, s.proc(args, 1)) }
-
-// unlink lets A know of it at once, and B when it has heard of it.
-func (s *script) unlink(args []datadriven.Arg) {
-	p, q := s.proc(args, 0), s.proc(args, 1)
-	s.r.emit(Event{Kind: Fault_, Node: p.id, Text: "ends its link to " + args[1].Key})
-	p.f.DropLink(q.f)
-	p.look()
-}
-
-func (s *script) heal([]datadriven.Arg) { s.r.w.Heal() }
+func (s *script) unlink(args []datadriven.Arg) { s.r.unlink(s.proc(args, 0), s.proc(args, 1)) }
+func (s *script) heal([]datadriven.Arg)        { s.r.w.Heal() }
 
 func (s *script) pass(args []datadriven.Arg) {
 	s.let(s.time(args[0]))

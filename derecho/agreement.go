@@ -458,10 +458,15 @@ func (a *agreement) wedge() {
 	a.m.note(Wedged, a.e)
 }
 
-// raiseFences makes the members on this host look at this node's row before they act.
+// raiseFences makes the members on this host look at this node's row before they act, also one to which the link has
+// ended: it may live, and reads and writes on what they share.
 func (a *agreement) raiseFences() {
 	for i := range a.watches {
-		if l := a.m.links[a.node(i)]; l != nil && i != a.me() && !mutant.Is("no-fence") {
+		l := a.m.links[a.node(i)]
+		if l == nil && !mutant.Is("fence-needs-link") {
+			l = a.m.lost[a.node(i)].link
+		}
+		if l != nil && i != a.me() && !mutant.Is("no-fence") {
 			l.RaiseFence()
 		}
 	}

@@ -41,7 +41,8 @@ type Link interface {
 	// Aliased reports whether regions opened over this link are the owner's memory itself.
 	Aliased() bool
 	// RaiseFence raises the peer's fence, if the link is Aliased, and wakes it. It works also when
-	// the peer is stopped, and does no harm when it is dead.
+	// the peer is stopped, and does no harm when it is dead. It works also when the link has ended: the word of the fence
+	// stays mapped here as long as the Link is kept, and it is that of the peer for as long as its process lives.
 	RaiseFence()
 	// Drop gives the peer up: the link ends at once from this side, whatever has not been sent yet is
 	// lost, and the peer sees the link end. LinkDown follows as an event, with err, without a

@@ -62,6 +62,7 @@ var catches = map[string]catch{
 	"greet-asked-only":      {kind: "birth", seed: 151, violates: "M7"},
 	"no-second-welcome":     {kind: "birth", seed: 22, violates: "M7"},
 	"no-fence":              {kind: "any", seed: 6, violates: "A3"},
+	"fence-needs-link":      {kind: "script", scenario: "links", violates: "run"},
 	"fence-ignored":         {kind: "any", seed: 6, violates: "A3"},
 	"open-unwaited":         {kind: "any", seed: 1, violates: "A6"},
 	"control-unacked":       {kind: "any", seed: 70, violates: "A3"},

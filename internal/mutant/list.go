@@ -74,6 +74,7 @@ var List = []Mutant{
 
 	// One host.
 	{"no-fence", "a survivor does not raise the fences"},
+	{"fence-needs-link", "a survivor does not raise the fence of who lives and to whom its link has ended"},
 	{"fence-ignored", "a node delivers in spite of its fence"},
 	{"stable-unpassed", "what was read behind a raised fence counts as stable when the fence is lowered"},
 	{"fence-not-on-links", "a link sends in spite of the fence"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -422,6 +423,27 @@ func TestDrop(t *testing.T) {
 	lb.Drop(errors.New("late"))
 	require.Empty(t, na.down)
 	require.Empty(t, nb.down)
+}
+
+// The link may end while both live: as long as it is kept the fence of the peer can be raised, which holds the peer up.
+func TestFenceBehindAnEndedLink(t *testing.T) {
+	bell := bellFor(t) // of the peer
+	fence := rdma.NewFence(bell.FenceWord())
+	fd, err := unix.FcntlInt(uintptr(bell.fd), unix.F_DUPFD_CLOEXEC, 0)
+	require.NoError(t, err)
+	mapped, err := MapBell(fd)
+	require.NoError(t, err)
+	file, other := socketPair(t)
+	defer other.Close()
+	n := newNode()
+	l := NewLink(mustConn(t, file), rdma.PeerInfo{PID: uint32(os.Getpid())}, mapped, n, n)
+	go l.Run()
+	l.Drop(errors.New("a row can not be mapped"))
+	require.False(t, get(t, "down", n.down).died)
+	runtime.GC() // which unmaps what nothing refers to
+	require.False(t, fence.Raised())
+	l.RaiseFence()
+	require.True(t, fence.Raised())
 }
 
 func TestCloseAtBothEndsAtOnce(t *testing.T) {

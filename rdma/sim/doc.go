@@ -23,5 +23,5 @@
 //	          meanwhile; nothing is applied to its copies.
 //	Block     nothing passes from one node to another, in one direction; when it is unblocked the
 //	          links go on where they were.
-//	DropLink  a link ends from one side, and both nodes live.
+//	Unlink    a link ends from one side, and both nodes live.
 package sim

@@ -237,6 +237,17 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 	return d
 }
 
+// Unlink ends the link to another node from this side, though both live: it can not be written, or what came over it not be
+// mapped. The node is dialled again after a while.
+func (f *Fabric) Unlink(to *Fabric, err error) {
+	i := slices.IndexFunc(f.links, func(l *link) bool { return l.to == to })
+	if i < 0 || f.closed {
+		return
+	}
+	f.links[i].Drop(err)
+	f.w.After(f.w.Between(0, 100*f.w.MaxDelay), func() { f.connect(to) })
+}
+
 // Start finds the nodes that were started before, each after a delay, and reports Scanned when all that
 // can be reached have answered.
 func (f *Fabric) Start() {
@@ -725,15 +736,6 @@ func (l *link) transmit(e *export) {
 		if now[i] != before[i] {
 			l.last += l.from.w.Between(0, l.from.w.MaxPause)
 			l.atLast(func() { e.copy.Cell(i).Store(now[i]) })
-		}
-	}
-}
-
-// DropLink ends the link to another node from this side, as the layer above does with a peer whose row it can not map.
-func (f *Fabric) DropLink(to *Fabric) {
-	for _, l := range slices.Clone(f.links) {
-		if l.to == to {
-			l.Drop(errors.New("test: the row can not be mapped"))
 		}
 	}
 }

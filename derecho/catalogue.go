@@ -267,6 +267,7 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 			before = before.without(anew)
 		}
 		heirs := c.heirs(before)
+		c.tell(sg.ID)
 		members := c.members(&now, eps, waited, waiting)
 		c.sizeRings(sg.ID, members)
 		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: waiting}

@@ -79,7 +79,7 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 			}
 		}
 		if r.done {
-			r.line = extend(mergeLines(r.line, b.line), present)
+			r.line = mergeLines(r.line, b.line)
 		}
 		if had := c.having(sg, ch); r.done && len(had) > 0 {
 			r.last, r.unheard = had, nil
@@ -88,6 +88,20 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 		c.recovery[k] = r
 	}
 	return anew
+}
+
+// tell adds the logs that are there to the lines of channels that have begun: who comes with one is told what the
+// channel goes on with. While that is not known, as logs are waited for, nobody is told of anything, and who is there may be gone
+// before it is.
+func (c *catalogue) tell(sg SubgroupID) {
+	for _, ch := range c.storedOf(sg) {
+		k := keptChannel{sg, ch}
+		r := c.recovery[k]
+		if _, waits := c.bereaved[k]; r.done && (!waits || mutant.Is("visitor-told")) {
+			r.line = extend(r.line, c.present(k))
+			c.recovery[k] = r
+		}
+	}
 }
 
 // forgetBereavement: nobody has the state of a channel, and what was to be had was nothing. A log has come that may

@@ -106,6 +106,7 @@ var catches = map[string]catch{
 	"recover-by-length":     {kind: "restart", seed: 3, violates: "P2"},
 	"late-returner":         {kind: "any", seed: 1, violates: "A16"},
 	"again-any":             {kind: "restart", seed: 6, violates: "P4"},
+	"visitor-told":          {kind: "script", scenario: "logs", violates: "run"},
 	"bereft-goes-on":        {kind: "any", seed: 10, violates: "P2"},
 	"unstable":              {kind: "any", seed: 1, violates: "A6"},
 	"order-by-rank":         {kind: "any", seed: 1, violates: "M7"},

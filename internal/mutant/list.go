@@ -136,6 +136,7 @@ var List = []Mutant{
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
 	{"copied-unnoticed", "a log that another node has is taken as one more"},
 	{"again-any", "a channel that nobody keeps any more begins again in the same group with whatever log comes"},
+	{"visitor-told", "a log that is there while others are waited for counts as if it was told what these have, also when it has gone"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},
 	{"past-forgotten", "an epoch does not tell which logs had the channel before, so one of others that began later, without those who are in it, does not make it void"},
 	{"apart-joined", "a log that began an epoch without the members, and without their knowledge, is given what they have"},

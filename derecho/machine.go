@@ -81,7 +81,7 @@ type machine struct {
 	writers  map[endpointKey]ChannelID            // channel of every known writer
 	opens    map[openKey]*epoch                   // rows that were asked for
 	unproven map[openKey]answer                   // and came from who is not known to be near
-	outgoing map[NodeID]*outgoing                 // states, by who gets them
+	outgoing map[NodeID]*outgoing                 // states that have not arrived, by who gets them
 	incoming map[NodeID]*incoming                 // pieces of one, by who sends it; what one sent who is gone for the group may still come
 	early    []channelState                       // states that came before their epoch was known here, or the group
 	change   viewChange                           // what the current control epoch has brought so far
@@ -617,8 +617,8 @@ func (m *machine) linkDown(l rdma.Link, died bool) {
 	delete(m.statuses, id)
 	delete(m.heard, id)
 	delete(m.parts, id)
-	delete(m.outgoing, id)
 	delete(m.incoming, id)
+	m.rewindStates(id)
 	for k := range m.opens {
 		if k.node == id { // asked for, and not answered any more
 			delete(m.opens, k)

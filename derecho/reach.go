@@ -130,6 +130,7 @@ func (d *descriptor) concerned(node NodeID, before *descriptor) bool {
 func (m *machine) installHere(next []*descriptor, own bool) error {
 	own = own || m.concerned(next)
 	err := m.install(next)
+	m.forgetStates()
 	if own && err == nil {
 		m.catchUp()
 	}

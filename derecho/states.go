@@ -2,14 +2,17 @@ package derecho
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 )
 
 // States travel over the link that heartbeats, commands and data use, so a large one goes in pieces, of which only some are
 // under way at a time: what else there is for that node waits for these and no more, however large the state, and the
 // memory of a link is bounded. The receiver asks for another piece when it has taken one that is not the last.
+//
+// A link may end while both live, and what was on its way is lost. So a state is kept until the members know that it has
+// arrived, and goes again over the next link. Who has got it already drops it (subgroup.awaits).
 //
 // A pass copies as much as is asked for. States are encoded before that and put together after it on other goroutines
 // (subgroup.serve, subgroup.came).
@@ -25,8 +28,9 @@ const (
 
 // outgoing are the states that a node owes to another one, in the order in which they go.
 type outgoing struct {
-	queue      []channelState // state is what is left of it
-	begun      bool           // a part of the first one is sent
+	states     []channelState // that are not known to have arrived
+	next       int            // the first of them that is not sent to its end
+	sent       int            // bytes of that one
 	unanswered int            // pieces
 }
 
@@ -46,8 +50,37 @@ func (m *machine) sendState(to NodeID, s channelState) {
 		o = &outgoing{}
 		m.outgoing[to] = o
 	}
-	o.queue = append(o.queue, s)
+	o.states = append(o.states, s)
 	m.pushStates(to)
+}
+
+// rewindStates begins anew with what is not known to have arrived: the link has ended. It goes over the next one.
+func (m *machine) rewindStates(to NodeID) {
+	if o := m.outgoing[to]; o != nil {
+		if o.next, o.sent, o.unanswered = 0, 0, 0; o.done() || mutant.Is("state-sent-once") {
+			delete(m.outgoing, to)
+		}
+	}
+}
+
+// forgetStates forgets those that have arrived, or that nobody waits for any more. Of one that has gone in part the rest
+// follows all the same: the receiver takes what comes for that.
+func (m *machine) forgetStates() {
+	for to, o := range m.outgoing {
+		left, next := o.states[:0], o.next
+		for i, s := range o.states {
+			a := m.cat.loading[replica{s.subgroup, s.channel, to}]
+			if a.from == m.id && a.epoch == s.epoch || i == o.next && o.sent > 0 {
+				left = append(left, s)
+			} else if i < o.next {
+				next--
+			}
+		}
+		clear(o.states[len(left):])
+		if o.states, o.next = left, next; o.done() {
+			delete(m.outgoing, to)
+		}
+	}
 }
 
 // pushStates sends as many pieces as may be under way.
@@ -56,33 +89,35 @@ func (m *machine) pushStates(to NodeID) {
 	if o == nil || l == nil {
 		return
 	}
-	for len(o.queue) > 0 && o.unanswered < stateWindow {
-		s := &o.queue[0]
-		n := min(len(s.state), m.cfg.StatePiece)
+	for o.next < len(o.states) && o.unanswered < stateWindow {
+		s := &o.states[o.next]
+		n := min(len(s.state)-o.sent, m.cfg.StatePiece)
 		w := writer{b: make([]byte, 0, 2+stateHead+n)}
 		w.b = append(w.b, msgState, 0)
-		if !o.begun {
+		if o.sent == 0 {
 			s.encodeHead(&w)
 		}
-		w.b = append(w.b, s.state[:n]...)
-		s.state = s.state[n:]
-		if o.begun = len(s.state) > 0; o.begun {
+		w.b = append(w.b, s.state[o.sent:o.sent+n]...)
+		if o.sent += n; o.sent < len(s.state) {
 			w.b[1] = 1
 			o.unanswered++
 		} else {
-			o.queue = slices.Delete(o.queue, 0, 1)
+			o.next, o.sent = o.next+1, 0
 		}
 		l.Send(w.b)
 	}
-	if len(o.queue) == 0 && o.unanswered == 0 {
+	if o.done() {
 		delete(m.outgoing, to)
 	}
 }
 
+// done: nothing is left to be sent, or to be answered.
+func (o *outgoing) done() bool { return len(o.states) == 0 && o.unanswered == 0 }
+
 // owesStates reports whether a state is not sent to its end.
 func (m *machine) owesStates() bool {
 	for _, o := range m.outgoing {
-		if len(o.queue) > 0 {
+		if o.next < len(o.states) {
 			return true
 		}
 	}

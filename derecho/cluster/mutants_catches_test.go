@@ -78,6 +78,7 @@ var catches = map[string]catch{
 	"disturb-others":        {kind: "any", seed: 1, violates: "M8"},
 	"transfer-late":         {kind: "any", seed: 230, violates: "A10"},
 	"transfer-unloaded":     {kind: "any", seed: 1, violates: "run"},
+	"state-sent-once":       {kind: "script", scenario: "links", violates: "run"},
 	"load-any-epoch":        {kind: "any", seed: 173, violates: "P1"},
 	"stale-info":            {kind: "any", seed: 21, violates: "A18"},
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},

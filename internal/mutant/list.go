@@ -98,6 +98,7 @@ var List = []Mutant{
 	{"leave-early", "a node that leaves does not wait until the others have what they need of it"},
 	{"transfer-late", "a state is taken after the epoch has begun"},
 	{"transfer-unloaded", "a state is handed on before it has come"},
+	{"state-sent-once", "a state that was on its way when the link ended, or not sent yet, does not go over the next one"},
 	{"load-any-epoch", "a state is taken for that of another epoch"},
 	{"owed-outdated", "a node that gets a later state of a channel waits for it with an epoch as of which it owed one"},
 

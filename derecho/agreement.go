@@ -485,15 +485,18 @@ func (a *agreement) lead() bool {
 	if a.able == 0 {
 		a.able = max(a.m.now, 1)
 	}
-	if !a.myTurn(gone) {
-		return false
-	}
-	a.wedge()
 	t := a.e.table
 	high := uint64(0)
 	for i := range a.watches {
 		high = max(high, a.load(i, t.Promised()))
 	}
+	// Who has begun goes on. If it was not its turn it would have to wait once more, and those who do not take for failed
+	// whom it does have what they propose accepted by then: nobody is removed, and all begins anew in the next view.
+	going := a.ballot != 0 && a.ballot == high && !a.proposed && !mutant.Is("ballot-left")
+	if !going && !a.myTurn(gone) {
+		return false
+	}
+	a.wedge()
 	// Whoever accepts must be able to make a quorum: when more have failed, a ballot that counts on them
 	// is followed by one that does not. And a death that breaks a tie comes before the promises (quorum).
 	old := !a.proposed && killed.without(dead, a.killed).count() > 0 && !mutant.Is("tie-before-death")

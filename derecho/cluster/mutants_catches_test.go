@@ -14,6 +14,7 @@ var catches = map[string]catch{
 	"block-end-first":       {kind: "any", seed: 248, violates: "A4"},
 	"propose-unpromised":    {kind: "any", seed: 1, violates: "A4"},
 	"no-takeover":           {kind: "any", seed: 2, violates: "M7"},
+	"ballot-left":           {kind: "script", scenario: "views", violates: "run"},
 	"promise-unwedged":      {kind: "any", seed: 1, violates: "A4"},
 	"wait-unwedged":         {kind: "parts", seed: 286, violates: "M9"},
 	"deaf-stays":            {kind: "witness", seed: 1093, violates: "run"},

@@ -21,6 +21,7 @@ var List = []Mutant{
 	{"adopt-own-only", "a proposer looks for accepted values in its own row only"},
 	{"lowest-accepted", "a proposer takes what was accepted first, not last"},
 	{"no-takeover", "nobody takes the place of a proposer that dies"},
+	{"ballot-left", "who proposes out of turn waits for another turn when all have promised"},
 	{"promise-unwedged", "a member promises without wedging, and does not wedge when another does"},
 	{"ack-wedged", "a member acknowledges after it has wedged"},
 	{"accept-below-promise", "a member accepts a ballot below what it promised"},

@@ -234,7 +234,7 @@ func (a *agreement) reconnect(i int) {
 	l, lost := a.m.lost[id]
 	if lost && l.link != nil && l.link.Died() && !mutant.Is("death-unwatched") {
 		a.m.lose(id, loss{died: true})
-	} else if p, known := a.m.info(id); known && lost && !l.died {
+	} else if p, known := a.m.info(id); known && lost && !l.died && a.m.links[id] == nil {
 		a.m.fabric.Dial(p)
 	}
 }

@@ -223,6 +223,9 @@ type Standing struct {
 	Members int
 	// Overlap: some subgroup has more than one epoch that is not given up yet.
 	Overlap bool
+	// Severed: another link to a member has taken the place of one over which this node had copies of its rows, and the group
+	// has not gone on without one of the two yet.
+	Severed bool
 }
 
 // Standing is where the node is now. Unlike State it copies nothing: who waits for the group to come to rest asks often.
@@ -230,8 +233,12 @@ func (d *Driven) Standing() Standing {
 	return Standing{
 		Group: d.m.view.group, View: d.m.view.epoch, Members: len(d.m.view.members),
 		Overlap: slices.ContainsFunc(d.m.order, func(g *subgroup) bool { return len(g.epochs) > 1 }),
+		Severed: slices.ContainsFunc(d.m.view.members, func(p rdma.PeerInfo) bool { return d.Severed(NodeID(p.ID)) }),
 	}
 }
+
+// Severed reports whether that is so for one member.
+func (d *Driven) Severed(id NodeID) bool { return d.m.severed(id) }
 
 // Keeps reports whether the group knows the node as a replica of a channel.
 func (d *Driven) Keeps(ch ChannelID) bool {

@@ -585,7 +585,9 @@ func (m *machine) linkUp(l rdma.Link) {
 		m.send(id, msgStatus, m.status().encode()) // it may be in another group by now
 		return
 	}
-	delete(m.lost, id)
+	if !m.stale(l) {
+		delete(m.lost, id)
+	}
 	delete(m.ending, id)
 	m.send(id, msgStatus, m.status().encode())
 	waiting := m.unsent[id]
@@ -603,6 +605,24 @@ func (m *machine) linkUp(l rdma.Link) {
 			e.openRows()
 		}
 	}
+}
+
+// stale: what this node reads of a peer are copies that another link has brought up to date, which has ended. Nothing follows
+// in them. So the peer is as good as silent as long as they are needed, also in a later view, in which it is heard.
+func (m *machine) stale(l rdma.Link) bool {
+	id := NodeID(l.Peer().ID)
+	return !l.Aliased() && !mutant.Is("stale-heard") && slices.ContainsFunc(m.order, func(g *subgroup) bool {
+		return slices.ContainsFunc(g.epochs, func(e *epoch) bool {
+			i := e.desc.member(id)
+			return i >= 0 && !e.gone[i] && e.table.Row(i).Open()
+		})
+	})
+}
+
+// severed: it is so of a member.
+func (m *machine) severed(id NodeID) bool {
+	l, lost := m.lost[id]
+	return lost && !l.died && m.links[id] != nil
 }
 
 // linkDown: the peer is gone for certain, or this node has dropped it. A network that is only silent

@@ -59,8 +59,14 @@ func (d *disk) copy() *disk {
 	return &disk{run: d.run, id: d.id, copied: true, starts: of(d.starts), messages: of(d.messages), openings: slices.Clone(d.openings)}
 }
 
-// open counts an opening. It is durable before anybody is told of the log.
-func (d *disk) open() { d.openings = append(d.openings, len(d.starts.entries)) }
+// open counts an opening. It is durable before anybody is told of the log. What a node before was writing when it gave
+// the log up is not there: nobody waits for that any more, and what comes now does not come behind it.
+func (d *disk) open() {
+	for _, f := range []*file{&d.starts, &d.messages} {
+		f.entries = f.entries[:f.synced]
+	}
+	d.openings = append(d.openings, len(d.starts.entries))
+}
 
 // medium is what the trace calls the log by what is on the disk: a copy has the identity of the original, which is odd,
 // and a content of its own.

@@ -58,6 +58,10 @@ func (r *run) fault(f Fault) {
 	case CrashSync:
 		r.crashWriters()
 		return // it counts when it happens
+	case Unlink:
+		if !r.unlinkFrom(p) {
+			return
+		}
 	case Pause:
 		if p.f.Paused() {
 			return

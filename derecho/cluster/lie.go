@@ -95,12 +95,15 @@ func disown(p *process, was file, keeps func(k int, e entry) bool) (lost int) {
 }
 
 // ownIn are the faults of ownStream that a run has: in some of the runs with all faults, chosen so that no other run is
-// another one for them; where one is named, it is in all. Of storms only disks that lie are a part; the others have
-// scripts of their own.
+// another one for them; where one is named, it is in all. Of storms only disks that lie are a part, and of those that follow
+// no script links that end; the others have scripts of their own.
 func (o Options) ownIn(seed uint64) (f Fault) {
 	all := o.Faults == AllFaults
 	if !all || seed%8 == 7 {
 		f |= LyingSync
+	}
+	if (!all || seed%16 == 0 || seed%16 == 7) && !scripted(o.Storm) {
+		f |= Unlink
 	}
 	if o.Storm != "" {
 		if o.Storm == "stuck" || o.Storm == "bequest" {

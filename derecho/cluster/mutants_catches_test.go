@@ -54,6 +54,7 @@ var catches = map[string]catch{
 	"unheard-untold":        {kind: "witness", seed: 12, violates: "M9"},
 	"link-certain":          {kind: "seed", seed: 27003654, violates: "M7"},
 	"death-unwatched":       {kind: "script", scenario: "deaths", violates: "run"},
+	"stale-heard":           {kind: "any", seed: 199, violates: "M7"},
 	"founder-awaited":       {kind: "dawn", seed: 3, violates: "M9"},
 	"welcome-early":         {kind: "any", seed: 2, violates: "M1"},
 	"welcome-wrong-view":    {kind: "any", seed: 1, violates: "M7"},

@@ -30,18 +30,19 @@ const (
 	LyingSync                   // a disk says that it has synced what it has not
 	Split                       // the hosts fall into sets; nothing passes between some of these, in one direction or both
 	HungDisk                    // a disk does not answer for a while
+	Unlink                      // a link ends between two processes that live
 	faultsEnd
 )
 
 var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk",
-	"disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync", "split", "hung-disk"}
+	"disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync", "split", "hung-disk", "unlink"}
 
 // firstFaults are drawn with all else; those that came later from a generator of their own, so that they change no other seed.
 const firstFaults = 12
 
 // ownStream are those that are neither drawn with the others nor scheduled with them, so that the runs without them are
 // what they were: see ownIn.
-const ownStream = LyingSync | Split | HungDisk
+const ownStream = LyingSync | Split | HungDisk | Unlink
 
 // AllFaults are all kinds.
 const AllFaults = faultsEnd - 1

@@ -141,6 +141,9 @@ func Run(seed uint64, o Options) *Result {
 	if o.Storm == "" {
 		r.plotBreaks()
 	}
+	if r.plan.Faults&Unlink != 0 {
+		r.plotUnlinks()
+	}
 	if o.Drawn != nil {
 		o.Drawn(r.plan)
 	}
@@ -442,6 +445,9 @@ func (r *run) unsettled() (why string, at *process, excused bool) {
 		if s.Overlap {
 			return "keeps old epochs", p, false
 		}
+		if s.Severed {
+			return "reads copies of a member that nothing follows in", p, false
+		}
 		for ch := range p.pending {
 			if !p.d.Keeps(ch) {
 				continue
@@ -485,9 +491,11 @@ func (r *run) bereft() bool {
 				w, named = 3, true
 			}
 			switch {
+			case !q.gone && (p.d.Severed(q.id) || q.d.Severed(p.id)):
+				all += w
 			case !q.gone && (q.id == id || slices.Contains(q.parted, id)): // who has gone over to another group says so
 				have, all = have+w, all+w
-			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id):
+			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id) && !slices.Contains(q.unseen, p.id):
 			default:
 				all += w
 			}

@@ -30,6 +30,9 @@ var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "wido
 
 const drawn = 5
 
+// scripted: nothing happens in a storm but what its script says.
+func scripted(storm string) bool { return slices.Index(Storms, storm) >= drawn }
+
 // drawStorm draws the plan of a storm.
 func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 	if o.MaxNodes == 0 {
@@ -57,7 +60,7 @@ func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 		p.Hosts, p.Waves = 1, 8
 	}
 	p.Length = time.Duration(p.Waves) * 2 * p.Lease
-	if slices.Index(Storms, p.Storm) >= drawn {
+	if scripted(p.Storm) {
 		p.script(rng)
 	}
 	if o.Duration > 0 {
@@ -69,7 +72,7 @@ func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 // storm makes a group and schedules the waves.
 func (r *run) storm() {
 	p, w := r.plan, r.w
-	if slices.Index(Storms, p.Storm) >= drawn {
+	if scripted(p.Storm) {
 		r.script()
 		return
 	}

@@ -57,6 +57,7 @@ var List = []Mutant{
 	{"leaver-owes", "who leaves does not wait until the states that it has sent have arrived"},
 	{"link-certain", "a link that ends is taken for the death of the other end, also when there is another link soon"},
 	{"death-unwatched", "nobody tells that a process has died when the link to it had ended before"},
+	{"stale-heard", "who is heard over another link counts as a member like others, though what is read of it was copied over one that has ended"},
 	{"founder-awaited", "who is to found the group is waited for, however long it is silent"},
 	{"silent-sponsor", "who looks for a group waits for a member, however long that is silent"},
 	{"phantom-awaited", "a member that never heard that it was let in, and is in another group, is waited for"},

@@ -214,11 +214,11 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 	here.back, there.back = there, here
 	d := f.w.Between(f.w.MaxDelay/100, f.w.MaxDelay)
 	f.w.After(d, func() {
-		if f.closed || p.closed || slices.ContainsFunc(f.links, func(l *link) bool { return l.to == p }) {
+		if f.closed || p.closed || f.Linked(p) {
 			return
 		}
 		// p has not seen the end of the link before, which comes first
-		if here.blocked() || there.blocked() || slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) {
+		if here.blocked() || there.blocked() || p.Linked(f) {
 			if !f.retries[p] { // who dials again and again tries no more often
 				f.retries[p] = true
 				f.w.After(20*f.w.MaxDelay, func() {
@@ -237,15 +237,23 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 	return d
 }
 
+// Linked reports whether there is a link to another node, for all that this one knows.
+func (f *Fabric) Linked(to *Fabric) bool { return f.linkTo(to) != nil }
+
+func (f *Fabric) linkTo(to *Fabric) *link {
+	if i := slices.IndexFunc(f.links, func(l *link) bool { return l.to == to }); i >= 0 {
+		return f.links[i]
+	}
+	return nil
+}
+
 // Unlink ends the link to another node from this side, though both live: it can not be written, or what came over it not be
 // mapped. The node is dialled again after a while.
 func (f *Fabric) Unlink(to *Fabric, err error) {
-	i := slices.IndexFunc(f.links, func(l *link) bool { return l.to == to })
-	if i < 0 || f.closed {
-		return
+	if l := f.linkTo(to); l != nil {
+		l.Drop(err)
+		f.w.After(f.w.Between(0, 100*f.w.MaxDelay), func() { f.connect(to) })
 	}
-	f.links[i].Drop(err)
-	f.w.After(f.w.Between(0, 100*f.w.MaxDelay), func() { f.connect(to) })
 }
 
 // Start finds the nodes that were started before, each after a delay, and reports Scanned when all that

@@ -18,6 +18,8 @@ type Driven struct {
 	m   *machine
 	cb  Callbacks
 	row Row // of Rows, reused
+	// recovering tells which channels wait for which logs.
+	recovering map[keptChannel]string
 }
 
 // Callbacks are what a Driven tells the caller about itself. All but Yield must be set.
@@ -131,18 +133,18 @@ func (d *Driven) ControlRing(bytes int) { d.m.controlRing = bytes }
 func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f) }
 
 // The machine's shell.
-func (d *Driven) hasJoined()                          { d.cb.Joined() }
-func (d *Driven) hasLeft()                            { d.cb.Left() }
-func (d *Driven) hasFailed(err error)                 { d.cb.Failed(err) }
-func (d *Driven) isExcluded(error)                    {} // nobody sends while it is driven
-func (d *Driven) wasExcluded(err error)               { d.cb.Excluded(err) }
-func (d *Driven) isIsolated(err error)                { d.m.h.Isolated(err) }
-func (d *Driven) isWaiting(err error)                 { d.m.h.Isolated(err) }
-func (d *Driven) isRecovering(map[keptChannel]string) {}
-func (d *Driven) newGroup(*subgroup)                  {}
-func (d *Driven) post(ev func(*machine))              { d.cb.Post(func() { d.m.handle(ev) }) }
-func (d *Driven) background(work func())              { d.cb.Background(work) }
-func (d *Driven) startLogger(l *logger)               { l.schedule = func() { d.cb.Log(l.turn) } }
+func (d *Driven) hasJoined()                            { d.cb.Joined() }
+func (d *Driven) hasLeft()                              { d.cb.Left() }
+func (d *Driven) hasFailed(err error)                   { d.cb.Failed(err) }
+func (d *Driven) isExcluded(error)                      {} // nobody sends while it is driven
+func (d *Driven) wasExcluded(err error)                 { d.cb.Excluded(err) }
+func (d *Driven) isIsolated(err error)                  { d.m.h.Isolated(err) }
+func (d *Driven) isWaiting(err error)                   { d.m.h.Isolated(err) }
+func (d *Driven) isRecovering(w map[keptChannel]string) { d.recovering = w }
+func (d *Driven) newGroup(*subgroup)                    {}
+func (d *Driven) post(ev func(*machine))                { d.cb.Post(func() { d.m.handle(ev) }) }
+func (d *Driven) background(work func())                { d.cb.Background(work) }
+func (d *Driven) startLogger(l *logger)                 { l.schedule = func() { d.cb.Log(l.turn) } }
 
 // Events are for the fabric.
 func (d *Driven) Events() rdma.Events { return poster{d.post} }
@@ -214,6 +216,45 @@ func (d *Driven) Send(sg SubgroupID, ch ChannelID, h Header, payload []byte) (ep
 	copy(r.Bytes(), payload)
 	Slot{e, r}.Commit(h, len(payload))
 	return e.desc.Epoch, nil
+}
+
+// Confirmation is a Node.WaitDurable: the caller asks after a Step whether it is over.
+type Confirmation struct {
+	d      *Driven
+	w      durableWait
+	stored bool // all of it is; states may be missing
+}
+
+// Confirm begins to wait until all that was sent on a channel is on disk.
+func (d *Driven) Confirm(sg SubgroupID, ch ChannelID) (*Confirmation, error) {
+	c := &Confirmation{d: d, w: durableWait{k: keptChannel{sg, ch}}}
+	if err := c.w.adrift(d.recovering[c.w.k]); err != nil {
+		return nil, err
+	}
+	c.w.begin(d.m)
+	return c, nil
+}
+
+// Over reports whether the wait is over, and how it ended. It is not asked again then.
+func (c *Confirmation) Over() (over bool, err error) {
+	m := c.d.m
+	if m.dead() {
+		return true, ErrClosed
+	}
+	for len(c.w.targets) > 0 {
+		if over, err := c.w.targets[0].over(); !over || err != nil {
+			return over, err
+		}
+		c.w.targets = c.w.targets[1:]
+	}
+	if !c.stored {
+		c.w.stored(m)
+		c.stored = true
+	}
+	if !c.w.covered(m) {
+		return false, nil
+	}
+	return true, c.w.adrift(c.d.recovering[c.w.k])
 }
 
 // Standing is where a node is: its view, and the epochs under way.

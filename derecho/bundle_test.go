@@ -5,7 +5,38 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/smc"
 )
+
+// Endpoints that are announced together fit the ring that the command goes through.
+func TestBundlesFitTheirRing(t *testing.T) {
+	m := newMachine(&Config{}, 1, newRecorder(), nil)
+	m.controlRing = 4 << 10
+	for i := range 100 {
+		m.announcing = append(m.announcing, Endpoint{ID: EndpointID(i), Info: make([]byte, 300)})
+	}
+	m.bundle()
+	announced := 0
+	for _, cmd := range m.queue {
+		require.LessOrEqual(t, len(cmd), smc.MaxPayload(m.controlRing))
+		announced += len((&Event{Command: cmd}).Announced())
+	}
+	require.Equal(t, 100, announced)
+}
+
+// A command that no ring takes is an error of this node, and not dropped: the others would wait for it, or go on without.
+func TestCommandThatIsTooLarge(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		r := newRecorder()
+		n, err := Join(ctxFor(t), c.cfg, r)
+		require.NoError(t, err)
+		n.life.Load().post(func(m *machine) { m.submit(make([]byte, m.controlRing)) })
+		r.wait(t, "the failure", func() bool { return r.failed != nil })
+		require.ErrorIs(t, r.failed, ErrTooLarge)
+		require.ErrorIs(t, n.Leave(ctxFor(t)), ErrTooLarge)
+	})
+}
 
 // A process that the group went on without announces its endpoints anew all at once: each subgroup begins some epochs
 // for them, and not one for each. All are there again afterwards, in the order in which they were made, and work.

@@ -66,17 +66,19 @@ func (m *machine) propose(p *pendingEndpoint) {
 	})
 }
 
-// maxBundle bounds a command that announces several endpoints, in bytes. One that is larger by itself goes alone.
+// maxBundle bounds a command that announces several endpoints, in bytes; so does the ring. One that is larger by itself
+// goes alone.
 const maxBundle = maxInfo
 
 // bundle makes commands of the endpoints that are to be announced. Those of one command bring at most one new epoch of
 // each subgroup.
 func (m *machine) bundle() {
 	var w, one writer
+	most := min(maxBundle, smc.MaxPayload(m.controlRing))
 	for _, ep := range m.announcing {
 		one.b = one.b[:0]
 		one.endpoint(ep)
-		if len(w.b) > 0 && len(w.b)+len(one.b) > maxBundle {
+		if len(w.b) > 0 && len(w.b)+len(one.b) > most {
 			m.queue = append(m.queue, w.b)
 			w.b = nil
 		}
@@ -250,8 +252,8 @@ func (m *machine) flushQueue() bool {
 		r, err := e.sender.Reserve(len(m.queue[0]))
 		if err != nil {
 			if errors.Is(err, smc.ErrTooLarge) { // refused by AddEndpoint before; nothing else is large
-				m.queue = m.queue[1:]
-				continue
+				m.fail(fmt.Errorf("%w: a command of %d bytes, at most %d", ErrTooLarge, len(m.queue[0]), smc.MaxPayload(m.controlRing)))
+				return false
 			}
 			break // full or closing: later
 		}

@@ -87,6 +87,8 @@ func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
 		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))
 	case err == nil && durable && w.leftOut.tell(leftOut):
 		return w.missing(op)
+	case err == nil && durable && w.ended.Load():
+		return w.deleted(op) // it may be withdrawn by now, and nobody tells of it what is left out
 	case err == nil:
 		if durable || w.path != topic.Logged {
 			rise(&w.acked, upTo)

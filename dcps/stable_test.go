@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"context"
 	"syscall"
 	"testing"
 
@@ -79,6 +80,34 @@ func TestLeftOutOfTheHistory(t *testing.T) {
 	require.NoError(t, w.await(patiently(t), "test", func() bool { return w.stability.now.DoubtCount == 2 }))
 	require.NoError(t, w.Close())
 	require.NoError(t, n.p.core.Upcall(patiently(t), func() { n.p.hub.LeftOut(w.at.sg, w.at.ch, w.id, 2) }), "it is gone")
+}
+
+// Who waits while the writer is closed is not told that all is stored: of a writer that is withdrawn nobody tells what is
+// left out.
+func TestClosedWhileItWaits(t *testing.T) {
+	d := onBus(t)
+	late := lateCore{began: make(chan struct{}), ends: make(chan struct{})}
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}), wrapCore(func(c core) core { late.core = c; return late }))
+	w := n.writer(t, persistentQos())
+	write(t, w, 1, 1)
+	waits := make(chan error, 1)
+	go func() { waits <- w.WaitForDurable(patiently(t)) }()
+	<-late.began
+	require.NoError(t, w.Close())
+	close(late.ends)
+	require.ErrorIs(t, <-waits, ErrAlreadyDeleted)
+}
+
+// lateCore is a core whose waits for disks end well, and later than their ctx.
+type lateCore struct {
+	core
+	began, ends chan struct{}
+}
+
+func (c lateCore) WaitDurable(context.Context, derecho.SubgroupID, derecho.ChannelID) error {
+	close(c.began)
+	<-c.ends
+	return nil
 }
 
 // The status is followed from when somebody wants to know, wakes who waits, and is told to listeners of all levels.

@@ -53,7 +53,7 @@ func newChecker(plan Plan) *checker {
 		counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{},
 		have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{},
 		quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{},
-		withdrawn: map[string]bool{},
+		withdrawn: map[string]bool{}, unconfirmed: map[writer][]string{}, assured: map[string]bool{},
 	}
 }
 
@@ -97,6 +97,7 @@ type epochTrace struct {
 	delivered                   map[derecho.NodeID][]delivery
 	stored                      map[derecho.NodeID]int                 // of delivered, as the node has told
 	stores                      map[derecho.NodeID][]derecho.ChannelID // those that it keeps in its log
+	kept                        map[derecho.NodeID][]derecho.ChannelID // those whose state they keep, there or in memory
 	decided                     map[derecho.NodeID]bool
 	ends                        []uint64         // where senders end: agreed on, or nil
 	stay                        []derecho.NodeID // Decided
@@ -164,7 +165,11 @@ type checker struct {
 	states    map[keptBy]map[string]bool // and what was in the last state that it was given
 	appended  map[uint64]logPosition     // the last message that each log got
 	faulty    bool
-	err       error
+	// unconfirmed is what writers have sent on stored channels of which their node was not told yet that it is stored, and
+	// assured of what it was.
+	unconfirmed map[writer][]string
+	assured     map[string]bool
+	err         error
 }
 
 func (c *checker) failf(format string, args ...any) {
@@ -207,6 +212,10 @@ func (c *checker) event(i int, e Event) {
 		c.sent[e.Text] = s
 		key := sendKey{e.SG, e.Epoch}
 		c.sends[key] = append(c.sends[key], e.Text)
+		if stored(e.Channel) {
+			by := writer{e.Node, e.Writer}
+			c.unconfirmed[by] = append(c.unconfirmed[by], e.Text)
+		}
 		c.addressed(e)
 	case Deliver:
 		c.deliver(e)
@@ -239,6 +248,10 @@ func (c *checker) event(i int, e Event) {
 		c.unbegins(e)
 	case GivenUp:
 		c.givenUp[e.Node] = true
+	case Confirmed:
+		c.confirmed(e)
+	case LeftOut:
+		c.leftOut(e)
 	case Durable:
 		c.ascends(e)
 		if c.givenUp[e.Node] {
@@ -450,7 +463,7 @@ func withdraws(w *derecho.Event) (endpoint string, is bool) {
 
 func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace, w derecho.Event) {
 	if t.members == nil {
-		t.members, t.senders, t.receivers = w.Members, w.Senders, w.Receivers
+		t.members, t.senders, t.receivers, t.kept = w.Members, w.Senders, w.Receivers, w.Kept
 		t.real = make([]uint64, len(t.senders))
 	} else if !slices.Equal(t.members, w.Members) || !slices.Equal(t.senders, w.Senders) || !slices.Equal(t.receivers, w.Receivers) {
 		c.failf("M1: installed with members %v, senders %v and receivers %v elsewhere", t.members, t.senders, t.receivers)

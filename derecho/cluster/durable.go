@@ -354,7 +354,12 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	began := map[place]bool{}           // epochs that anybody has installed
 	begunIn := map[uint64][]lastEpoch{} // as logs of a group tell
 	blank := map[uint32]bool{}          // lines that began with logs which knew of no epoch, and that no log has taken up since
+	// everywhere: all logs of the epoch of a message had it, or those of the last epoch of its line have it, however it came there.
 	everywhere := func(t string) bool {
+		if now := newest[at[t].line]; len(now.logs) > 0 && now.epoch >= at[t].epoch &&
+			!slices.ContainsFunc(now.logs, func(l uint64) bool { return !have[t][l] || lies.copies[t][l] <= 0 }) {
+			return true
+		}
 		return len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
 	}
 	for _, e := range events {
@@ -501,8 +506,8 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		in[t] = true
 	}
 	for _, t := range text {
-		if everywhere(t) && !in[t] && !lies.excused[t] && at[t].line == lineOf(line[group[held.Node]], forever32).line {
-			c.failf("P2: %.40s was durable in all logs of epoch %d, and %s does not hold it", t, at[t].epoch, held.Node)
+		if (everywhere(t) || c.assured[t]) && !in[t] && !lies.excused[t] && at[t].line == lineOf(line[group[held.Node]], forever32).line {
+			c.failf("P2: %.40s was durable in all logs of epoch %d, or told to be, and %s does not hold it", t, at[t].epoch, held.Node)
 		}
 	}
 }

@@ -63,6 +63,7 @@ type process struct {
 	loans     []loan
 
 	unanswered int // changes of endpoints
+	confirming []confirming
 }
 
 // rowKey names a row of a node.
@@ -106,7 +107,7 @@ func (p *process) boot() {
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
 	p.inbox, p.joined, p.scheduled, p.stands, p.wake, p.told = nil, false, false, false, 0, map[rowKey]*derecho.Row{}
-	p.unanswered, p.logging = 0, map[derecho.EndpointID]bool{}
+	p.unanswered, p.confirming, p.logging = 0, nil, map[derecho.EndpointID]bool{}
 	p.disk.err = nil
 	p.disk.open()
 	if p.log != nil {
@@ -266,6 +267,7 @@ func (p *process) step(inbox []func()) {
 		}
 	})
 	if !p.gone {
+		p.confirmed()
 		p.setAlarm()
 	}
 }
@@ -503,8 +505,9 @@ func (p *process) LogFailed(_ derecho.SubgroupID, node derecho.NodeID, err error
 }
 
 // LeftOut implements derecho.Handler.
-func (p *process) LeftOut(sg derecho.SubgroupID, ch derecho.ChannelID, _ derecho.EndpointID, upTo uint64) {
-	p.run.emit(Event{Kind: LeftOut, Node: p.id, SG: sg, Channel: ch, Seq: upTo})
+func (p *process) LeftOut(sg derecho.SubgroupID, ch derecho.ChannelID, writer derecho.EndpointID, upTo uint64) {
+	p.run.emit(Event{Kind: LeftOut, Node: p.id, SG: sg, Channel: ch, Writer: writer, Seq: upTo})
+	p.unconfirmed(writer)
 }
 
 // Deliver implements derecho.Handler.
@@ -613,6 +616,7 @@ func (p *process) act() {
 				p.send()
 			}
 		}
+		p.confirm()
 		if p.run.plan.Changes && p.run.changes.IntN(4) == 0 && !p.leaving { // it may have left while it stood still between the stores of a message
 			p.change()
 		}
@@ -748,6 +752,7 @@ func version(info []byte) uint64 {
 func (p *process) withdraw(id derecho.EndpointID) {
 	delete(p.ready, id)
 	delete(p.wanted, id)
+	p.unconfirmed(id)
 	p.d.RemoveEndpoint(id, func(err error) { p.tolerate("remove", err) })
 }
 
@@ -778,7 +783,7 @@ func (p *process) write(ep derecho.Endpoint) error {
 func (p *process) say(ep derecho.Endpoint, text string) error {
 	// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
 	at := len(p.run.events)
-	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
+	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Writer: ep.ID, Text: text})
 	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID, WriterSeq: uint64(p.nextMsg)}, []byte(text))
 	p.f.Published()
 	p.run.events[at].Epoch = epoch

@@ -475,7 +475,10 @@ func (r *run) raise(d *disk) {
 func (r *run) scribble() {
 	for _, p := range r.procs {
 		if p.joined && !p.gone {
-			p.guard(p.send)
+			p.guard(func() {
+				p.send()
+				p.confirm()
+			})
 			p.look()
 		}
 	}

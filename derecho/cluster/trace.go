@@ -25,33 +25,34 @@ const (
 	Deliver                  // a message was handed over
 	Known                    // an endpoint was announced to the layer above; Forgotten: withdrawn
 	Forgotten
-	Await    // the state of a channel is to come, if Text is "pending"
-	Load     // it has come; Text is what it is
-	Holds    // at the end: the state of a channel, Text
-	Kept     // and what its log has of it, Text
-	Decision // see derecho.Event
-	Final    // at the end: what the node knows of the group
-	Fault_   // a fault begins or ends
-	Told     // a node has changed its row of an epoch, or holds more
-	Durable  // a log has a message on disk
-	Begun    // a log has the beginning of an epoch on disk, with a channel that it has from then on
-	Lost     // a log has not what it was told to have: Durable was a lie
-	Unbegun  // and so was Begun
-	Found    // a node announces what a log holds of a channel: the last epoch that it has of it
-	Refused  // a log is refused, for it holds another history of a channel, or is the copy of one
-	Asked    // the application gives an endpoint another Info, number Seq
-	Changed  // the layer above is told of it
-	Ready    // a reader is announced: what is written from now on reaches it
-	Back     // at the end: a process that lives has announced its log of a channel
-	Waits    // at the end: a node waits for logs of a channel; Text says which
-	Muted    // at the end: a writer can not write what it has to write last; Text says why
-	LeftOut  // a node is told that messages of its own, the last of them number Seq, are not in the history with which a channel goes on
-	GivenUp  // a node writes nothing more to its log, whose disk does not answer; Text says why
+	Await     // the state of a channel is to come, if Text is "pending"
+	Load      // it has come; Text is what it is
+	Holds     // at the end: the state of a channel, Text
+	Kept      // and what its log has of it, Text
+	Decision  // see derecho.Event
+	Final     // at the end: what the node knows of the group
+	Fault_    // a fault begins or ends
+	Told      // a node has changed its row of an epoch, or holds more
+	Durable   // a log has a message on disk
+	Begun     // a log has the beginning of an epoch on disk, with a channel that it has from then on
+	Lost      // a log has not what it was told to have: Durable was a lie
+	Unbegun   // and so was Begun
+	Found     // a node announces what a log holds of a channel: the last epoch that it has of it
+	Refused   // a log is refused, for it holds another history of a channel, or is the copy of one
+	Asked     // the application gives an endpoint another Info, number Seq
+	Changed   // the layer above is told of it
+	Ready     // a reader is announced: what is written from now on reaches it
+	Back      // at the end: a process that lives has announced its log of a channel
+	Waits     // at the end: a node waits for logs of a channel; Text says which
+	Muted     // at the end: a writer can not write what it has to write last; Text says why
+	LeftOut   // a node is told that messages of a writer of it, the last with number Seq, are not in the history with which a channel goes on
+	Confirmed // a node is told that all that a writer of it has sent, up to number Seq, is stored
+	GivenUp   // a node writes nothing more to its log, whose disk does not answer; Text says why
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "gives way", "isolated", "send", "deliver",
 	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost",
-	"unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "gives up its log:"}
+	"unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "confirmed", "gives up its log:"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -65,7 +66,7 @@ type Event struct {
 	Epoch    uint32
 	Seq      uint64             // also: which Info of its endpoint
 	Sender   derecho.NodeID     // also: whose endpoint Known is of
-	Writer   derecho.EndpointID // of Deliver
+	Writer   derecho.EndpointID // of Send, Deliver, LeftOut and Confirmed
 	Text     string
 	What     *derecho.Event    // of Decision
 	State    *derecho.State    // of Final
@@ -94,8 +95,8 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " sg %d e %d ch %d", e.SG, e.Epoch, e.Channel)
 	case Deliver:
 		fmt.Fprintf(&b, " sg %d e %d seq %d ch %d from %s", e.SG, e.Epoch, e.Seq, e.Channel, e.Sender)
-	case LeftOut:
-		fmt.Fprintf(&b, " ch %d up to %d", e.Channel, e.Seq)
+	case LeftOut, Confirmed:
+		fmt.Fprintf(&b, " ch %d writer %d up to %d", e.Channel, e.Writer, e.Seq)
 	case Back:
 		fmt.Fprintf(&b, " log %016x ch %d", e.Log, e.Channel)
 	case Await, Load, Holds, Kept, Waits, Muted:

@@ -54,6 +54,7 @@ func newChecker(plan Plan) *checker {
 		have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{},
 		quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{},
 		withdrawn: map[string]bool{}, unconfirmed: map[writer][]string{}, assured: map[string]bool{},
+		stood: map[derecho.NodeID]bool{},
 	}
 }
 
@@ -169,6 +170,7 @@ type checker struct {
 	// assured of what it was.
 	unconfirmed map[writer][]string
 	assured     map[string]bool
+	stood       map[derecho.NodeID]bool // it stood still, at some time
 	err         error
 }
 
@@ -204,6 +206,9 @@ func (c *checker) event(i int, e Event) {
 		c.faulty = true
 	case Fault_:
 		c.faulty = true
+		if e.Text == paused || e.Text == stalled {
+			c.stood[e.Node] = true
+		}
 	case Leave:
 		c.left[e.Node] = i
 	case Send:
@@ -252,6 +257,10 @@ func (c *checker) event(i int, e Event) {
 		c.confirmed(e)
 	case LeftOut:
 		c.leftOut(e)
+	case AtRest:
+		if !c.plan.Spindle.NoNulls { // what was sent last waits for what comes after it then
+			c.checkHasAll(e.Node)
+		}
 	case Durable:
 		c.ascends(e)
 		if c.givenUp[e.Node] {

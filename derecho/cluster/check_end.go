@@ -170,6 +170,17 @@ func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name strin
 	}
 }
 
+// checkHasAll: a node has been handed all that is due to its readers, and that was sent in the epochs in which it is.
+func (c *checker) checkHasAll(n derecho.NodeID) {
+	c.reached(n)
+	for sg, epoch := range c.last[n] {
+		at := place{c.group[n], sg, epoch}
+		if t := c.epochs[at]; sg != 0 && slices.Contains(t.receivers, n) {
+			c.checkGot(n, at, t, "M7")
+		}
+	}
+}
+
 // awaits: a node begins to keep the state of a channel. If it waits for none a history begins.
 func (c *checker) awaits(e Event) {
 	at, by := begun{c.group[e.Node], e.Channel}, keptBy{e.Node, e.Channel}
@@ -272,14 +283,9 @@ func (c *checker) checkFinal(events []Event) {
 					c.failf("M7: %s still has a link to %s, which has ended", e.Node, id)
 				}
 			}
+			c.checkLive(e)
 			c.upToDate(e.Node)
-			c.reached(e.Node)
-			for sg, epoch := range c.last[e.Node] {
-				at := place{c.group[e.Node], sg, epoch}
-				if t := c.epochs[at]; sg != 0 && slices.Contains(t.receivers, e.Node) {
-					c.checkGot(e.Node, at, t, "M7")
-				}
-			}
+			c.checkHasAll(e.Node)
 		case Holds:
 			if holders[e.Channel] == nil {
 				holders[e.Channel] = e
@@ -289,6 +295,34 @@ func (c *checker) checkFinal(events []Event) {
 				c.failf("A10: %s and %s hold different states of channel %d: %d and %d messages", e.Node, holder.Node, e.Channel,
 					len(strings.Fields(e.Text)), len(strings.Fields(holder.Text)))
 			}
+			c.checkOrder(e)
 		}
+	}
+}
+
+// checkLive: a node knows endpoints of members only, and of its own those that its application has not withdrawn.
+func (c *checker) checkLive(e *Event) {
+	for _, ep := range c.known[e.Node] {
+		node, _, _ := strings.Cut(ep, "/")
+		switch {
+		case !slices.ContainsFunc(e.State.Members, func(n derecho.NodeID) bool { return n.String() == node }):
+			c.failf("A9: %s knows endpoint %s of one that is no member", e.Node, ep)
+		case node == e.Node.String() && !slices.Contains(strings.Fields(e.Text), ep):
+			c.failf("A9: %s knows its own endpoint %s, which is withdrawn", e.Node, ep)
+		}
+	}
+}
+
+// checkOrder: a state has nothing twice, and what each sender sent in the order of sending.
+func (c *checker) checkOrder(e *Event) {
+	last := map[derecho.NodeID]int{}
+	for _, text := range strings.Fields(e.Text) {
+		s, known := c.sent[text]
+		if !known {
+			c.failf("A10: %s holds %.40s, which nobody sent", e.Node, text)
+		} else if s.n <= last[s.node] {
+			c.failf("A10: %s holds %.40s behind message %d of its sender", e.Node, text, last[s.node])
+		}
+		last[s.node] = s.n
 	}
 }

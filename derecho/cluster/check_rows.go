@@ -134,14 +134,20 @@ func (c *checker) window(node derecho.NodeID, rank int, t *epochTrace, key rowKe
 	}
 }
 
-// accused: while nothing is wrong nobody is accused but those who leave, and nobody is taken for dead for certain who lives.
+// accused: while nothing is wrong nobody is accused but those who leave; and where nothing is cut off and no link is late
+// nobody who lives, unless one of the two stood still. In a view that a node has left behind others may fall silent.
+// Certain of a death is nobody of one that lives.
 func (c *checker) accused(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
 	t.accuses[node] = t.accuses[node] || row.Accused != 0
 	for set := row.Accused | row.Certain; set != 0; set &= set - 1 {
 		m := t.members[bits.TrailingZeros64(set)]
 		t.accused[m] = true
-		if _, leaves := c.left[m]; !leaves && !c.faulty {
+		switch _, leaves := c.left[m]; {
+		case leaves:
+		case !c.faulty:
 			c.failf("M6: %s accuses %s, and nothing was wrong", node, m)
+		case c.plan.audible() && !t.drained[node] && !c.failed(m) && !c.stood[m] && !c.stood[node]:
+			c.failf("M6: %s accuses %s, which lives, and neither stood still", node, m)
 		}
 	}
 	for set := row.Certain; set != 0; set &= set - 1 {

@@ -67,7 +67,7 @@ func (r *run) fault(f Fault) {
 			return
 		}
 		p.f.Pause(true)
-		r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+		r.emit(Event{Kind: Fault_, Node: p.id, Text: paused})
 		r.w.After(r.outage(), func() { r.resume(p) })
 	case Partition:
 		side := 1 + uint64(r.pick.IntN(r.plan.Hosts))

@@ -383,7 +383,7 @@ func (p *process) stall() {
 	}
 	r.stalled, p.scheduled, p.stands = true, true, true
 	p.observe() // others see what it has done in this step
-	r.emit(Event{Kind: Fault_, Node: p.id, Text: "stands still in a step"})
+	r.emit(Event{Kind: Fault_, Node: p.id, Text: stalled})
 	r.faults[Pause]++
 	events := 0
 	r.w.Run(r.w.Now()+time.Duration(r.stalls.Int64N(int64(3*r.plan.Lease))), func() bool { events++; return r.err != nil || events > 100_000 })
@@ -461,7 +461,7 @@ func (p *process) EndpointAdded(ep derecho.Endpoint) {
 	p.run.emit(e)
 	if p.hangs && ep.Node == p.id {
 		p.hangs = false
-		p.run.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+		p.run.emit(Event{Kind: Fault_, Node: p.id, Text: paused})
 		p.f.Pause(true)
 	}
 }
@@ -644,6 +644,15 @@ func (p *process) addEndpoint(ch derecho.ChannelID, writes bool) {
 		p.stores = writes || p.run.memories.IntN(3) == 0
 	}
 	p.announce(ep)
+}
+
+// wants lists the endpoints that the application has not withdrawn.
+func (p *process) wants() string {
+	var b strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(p.wanted)) {
+		fmt.Fprintf(&b, "%s/%d ", p.id, id)
+	}
+	return b.String()
 }
 
 // storeAll: in the end every process that keeps a stored channel has announced its log: what only a log has would be

@@ -356,7 +356,8 @@ func (r *run) hold(side []*process) {
 	r.probe(side, 4*r.plan.Lease)
 }
 
-// probe lets some processes write what is not stored, and looks after a while whether those of them that read it have got it.
+// probe lets some processes write, and looks after a while whether those of them that read it have got it. What waits for
+// logs, or may wait for a disk that does not answer, has no limit.
 func (r *run) probe(procs []*process, within time.Duration) {
 	type message struct {
 		text string
@@ -372,7 +373,7 @@ func (r *run) probe(procs []*process, within time.Duration) {
 		p.guard(func() {
 			for _, id := range slices.Sorted(maps.Keys(p.ready)) {
 				ep := p.ready[id]
-				if ep.Writes.ID == 0 || slices.Contains(kept, ep.Channel) {
+				if ep.Writes.ID == 0 || stored(ep.Channel) && (r.plan.Faults&HungDisk != 0 || p.d.State().Waiting[ep.Channel] != "") {
 					continue
 				}
 				p.nextMsg++

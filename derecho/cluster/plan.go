@@ -174,6 +174,12 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 	return p
 }
 
+// audible: whoever lives and does not stand still is heard by all others, at all times. Of storms and scripts that is not
+// known.
+func (p Plan) audible() bool {
+	return p.Storm == "" && p.Length > 0 && p.Faults&(Partition|OneWay|Split) == 0 && !p.Unfound
+}
+
 // silence is not drawn, so that it changes nothing else of a seed.
 func silence(seed uint64) int { return []int{1, 4, 16}[seed%3] }
 

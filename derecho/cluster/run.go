@@ -272,14 +272,23 @@ func (r *run) liveness() {
 		}
 	}
 	if r.lost {
+		r.noneGoesOn()
 		return
+	}
+	if r.err == nil { // what was sent last needs nothing that comes after it
+		r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)
+		for _, p := range r.procs {
+			if !p.gone {
+				r.emit(Event{Kind: AtRest, Node: p.id})
+			}
+		}
 	}
 	r.lastWords()
 	r.quiet()
 	for _, p := range r.procs {
 		if !p.gone {
 			state := p.d.State()
-			r.emit(Event{Kind: Final, Node: p.id, State: &state})
+			r.emit(Event{Kind: Final, Node: p.id, State: &state, Text: p.wants()})
 			for _, ch := range kept {
 				keeps := func(ep derecho.Endpoint) bool { return ep.Node == p.id && ep.Channel == ch && ep.Replica }
 				stores := func(ep derecho.Endpoint) bool { return keeps(ep) && ep.Log != nil }
@@ -452,7 +461,7 @@ func (r *run) unsettled() (why string, at *process, excused bool) {
 			if !p.d.Keeps(ch) {
 				continue
 			}
-			if why, at = "still waits for a state", p; !stored(ch) {
+			if why, at = "still waits for a state", p; !stored(ch) || p.d.State().Waiting[ch] == "" {
 				return why, at, false
 			}
 		}
@@ -460,7 +469,7 @@ func (r *run) unsettled() (why string, at *process, excused bool) {
 			if _, ready := p.ready[id]; ready {
 				continue
 			}
-			if why, at = "lacks endpoints of its own", p; !stored(ep.Channel) {
+			if why, at = "lacks endpoints of its own", p; !stored(ep.Channel) || p.d.State().Waiting[ep.Channel] == "" {
 				return why, at, false
 			}
 		}
@@ -575,4 +584,21 @@ func (r *run) pushes() int {
 		n += p.f.Pushes
 	}
 	return n
+}
+
+// noneGoesOn: in a run that is lost, as too few of a group are left, there is no other group that goes on and is not
+// smaller: who hears of that goes over to it (derecho status.outranks), and the run is not lost. A smaller one and what is
+// left of a larger stay apart for ever.
+func (r *run) noneGoesOn() {
+	largest := 0
+	for _, p := range r.procs {
+		if !p.gone {
+			largest = max(largest, p.d.Standing().Members)
+		}
+	}
+	for _, p := range r.procs {
+		if !p.gone && p.joined && !p.isolated && !p.d.Outcast() && p.d.Standing().Members == largest {
+			r.failf("M7: too few of a group are left, and have not gone over to that of %s: %s", p.id, r.unrest())
+		}
+	}
 }

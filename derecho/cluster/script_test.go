@@ -263,7 +263,7 @@ func (s *script) restart(args []datadriven.Arg) {
 
 func (s *script) pause(args []datadriven.Arg) {
 	p := s.proc(args, 0)
-	s.r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+	s.r.emit(Event{Kind: Fault_, Node: p.id, Text: paused})
 	p.f.Pause(true)
 }
 

@@ -195,7 +195,7 @@ func (r *run) dawn() {
 					p.crash("before it has joined")
 				default:
 					r.faults[Pause]++
-					r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+					r.emit(Event{Kind: Fault_, Node: p.id, Text: paused})
 					p.f.Pause(true)
 				}
 			})
@@ -251,7 +251,7 @@ func (r *run) outrun(at time.Duration) {
 			return
 		}
 		r.faults[Pause]++
-		r.emit(Event{Kind: Fault_, Node: sender.id, Text: "pause"})
+		r.emit(Event{Kind: Fault_, Node: sender.id, Text: paused})
 		sender.f.Pause(true)
 		r.w.After(3*r.plan.Lease, func() { r.resume(sender) })
 	})
@@ -270,7 +270,7 @@ func (r *run) parting(at time.Duration) {
 			case leaver.gone:
 			case r.plan.Seed%4 == 0:
 				r.faults[Pause]++
-				r.emit(Event{Kind: Fault_, Node: leaver.id, Text: "pause"})
+				r.emit(Event{Kind: Fault_, Node: leaver.id, Text: paused})
 				leaver.f.Pause(true)
 			default:
 				r.faults[CrashNode]++

@@ -214,7 +214,7 @@ func (r *run) exile(at time.Duration) {
 		r.plot(removal(), func() {
 			if p := r.procs[i]; !p.gone && !p.f.Paused() && r.plan.Faults&Pause != 0 {
 				p.f.Pause(true)
-				r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+				r.emit(Event{Kind: Fault_, Node: p.id, Text: paused})
 				r.w.After(r.tail(lease/2), func() {
 					r.resume(p)
 					p.act()
@@ -426,7 +426,7 @@ func (r *run) strike(p *process) {
 		if r.plan.Faults&Pause != 0 && !p.f.Paused() {
 			p.f.Pause(true)
 			r.faults[Pause]++
-			r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+			r.emit(Event{Kind: Fault_, Node: p.id, Text: paused})
 			r.w.After(r.tail(16*r.plan.Lease), func() { r.resume(p) })
 		}
 	case 3:

@@ -30,7 +30,7 @@ const (
 	Holds     // at the end: the state of a channel, Text
 	Kept      // and what its log has of it, Text
 	Decision  // see derecho.Event
-	Final     // at the end: what the node knows of the group
+	Final     // at the end: what the node knows of the group; Text lists its endpoints that are not withdrawn
 	Fault_    // a fault begins or ends
 	Told      // a node has changed its row of an epoch, or holds more
 	Durable   // a log has a message on disk
@@ -47,12 +47,16 @@ const (
 	Muted     // at the end: a writer can not write what it has to write last; Text says why
 	LeftOut   // a node is told that messages of a writer of it, the last with number Seq, are not in the history with which a channel goes on
 	Confirmed // a node is told that all that a writer of it has sent, up to number Seq, is stored
+	AtRest    // at the end, before anybody writes once more
 	GivenUp   // a node writes nothing more to its log, whose disk does not answer; Text says why
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "gives way", "isolated", "send", "deliver",
 	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost",
-	"unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "confirmed", "gives up its log:"}
+	"unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "confirmed", "at rest", "gives up its log:"}
+
+// The Texts of a Fault_ when a process begins to stand still: between two steps, and in one.
+const paused, stalled = "pause", "stands still in a step"
 
 // Event is one line of a trace.
 type Event struct {

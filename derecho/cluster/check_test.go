@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -178,6 +179,17 @@ var calmly = []tampering{
 		state.Linked = append(slices.Clone(state.Linked), 77)
 		e.State = &state
 	}},
+	{"what needs the last words of others to arrive", "M7", func(x *tampered) {
+		rest := x.events[x.find(0, kind(AtRest))].At
+		i := x.last(func(e *Event) bool {
+			return e.Kind == Deliver && e.At <= rest && !slices.ContainsFunc(x.events, func(d Event) bool {
+				return made(derecho.Drained, e.SG)(&d) && d.Node == e.Node && d.What.Epoch == e.Epoch
+			})
+		})
+		late := x.events[i]
+		x.insert(x.last(kind(AtRest))+1, late)
+		x.drop(i)
+	}},
 	{"waiting for logs that are there", "M7", func(x *tampered) {
 		i := x.last(kind(Back))
 		x.insert(i+1, Event{Kind: Waits, Node: x.events[i].Node, Channel: x.events[i].Channel, Text: "why"})
@@ -241,6 +253,14 @@ var calmly = []tampering{
 		x.dropAll(func(e *Event) bool { return e.Kind == Deliver && e.Text == text })
 	}},
 	{"a message that one reader lacks", "A9", func(x *tampered) { x.drop(x.last(delivers(1))) }},
+	{"an endpoint of one that is no member", "A9", func(x *tampered) {
+		x.atEnd(func(e Event) Event {
+			return Event{Kind: Known, Node: e.Node, Sender: 77, Text: derecho.NodeID(77).String() + "/1"}
+		})
+	}},
+	{"an endpoint that is withdrawn", "A9", func(x *tampered) {
+		x.events[x.find(0, func(e *Event) bool { return e.Kind == Final && e.Text != "" })].Text = ""
+	}},
 	{"half a state", "A10", func(x *tampered) {
 		i := x.find(0, func(e *Event) bool { return e.Kind == Load && len(strings.Fields(e.Text)) > 1 && !stored(e.Channel) })
 		texts := strings.Fields(x.events[i].Text)
@@ -254,6 +274,18 @@ var calmly = []tampering{
 		h := x.events[i]
 		h.Text += " more"
 		x.insert(i, h)
+	}},
+	{"a state in another order", "A10", func(x *tampered) {
+		x.stateAtEnd(func(texts []string) []string {
+			slices.Reverse(texts)
+			return texts
+		})
+	}},
+	{"a state with something twice", "A10", func(x *tampered) {
+		x.stateAtEnd(func(texts []string) []string { return append(texts, texts[len(texts)-1]) })
+	}},
+	{"a state with something that nobody sent", "A10", func(x *tampered) {
+		x.stateAtEnd(func(texts []string) []string { return append(texts, "more") })
 	}},
 	{"a cell goes back", "A12", func(x *tampered) {
 		i := x.find(0, tells(1, func(r *derecho.Row) bool { return r.Real > 0 }))
@@ -297,6 +329,13 @@ var calmly = []tampering{
 		i := x.find(0, kind(Durable))
 		x.insert(i, Event{Kind: GivenUp, Node: x.events[i].Node})
 	}},
+	{"told to be stored, and not stored yet", "P1", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return e.Kind == Send && stored(e.Channel) })
+		e := x.events[i]
+		n, err := strconv.ParseUint(strings.Split(e.Text, ":")[1], 10, 64)
+		require.NoError(x.t, err)
+		x.insert(i+1, Event{Kind: Confirmed, Node: e.Node, Channel: e.Channel, Writer: e.Writer, Seq: n})
+	}},
 	{"another log in the end", "P1", func(x *tampered) { x.events[x.last(kind(Kept))].Text += " more" }},
 	{"something lost that was on disk", "P2", func(x *tampered) {
 		i := x.last(kind(Durable))
@@ -331,6 +370,25 @@ var calmly = []tampering{
 		x.insert(i+1, x.events[i])
 		x.row(i + 1).Tail += 8
 	}},
+}
+
+// atEnd puts an event before the one that tells what a node knows in the end, for each.
+func (x *tampered) atEnd(e func(final Event) Event) {
+	for i := 0; i < len(x.events); i++ {
+		if x.events[i].Kind == Final {
+			x.insert(i, e(x.events[i]))
+			i++
+		}
+	}
+}
+
+// stateAtEnd edits the state of the channel that is in memory, as all hold it in the end.
+func (x *tampered) stateAtEnd(edit func(texts []string) []string) {
+	for i := range x.events {
+		if e := &x.events[i]; e.Kind == Holds && e.Channel == replicated {
+			e.Text = strings.Join(edit(strings.Fields(e.Text)), " ")
+		}
+	}
 }
 
 // withCrashes are edits of a run in which processes crash.
@@ -391,6 +449,27 @@ var withCrashes = []tampering{
 				w.Ends[rank]++
 			}
 		}
+	}},
+}
+
+// allHeard is an edit of a run in which a process crashes, and nothing else keeps any two from hearing each other.
+var allHeard = []tampering{
+	{"an accusation of one that lives", "M6", func(x *tampered) {
+		is := tells(0, func(*derecho.Row) bool { return true })
+		lives := func(n derecho.NodeID) bool {
+			return !slices.ContainsFunc(x.events, func(e Event) bool { return e.Node == n && (e.Kind == Crashed || e.Kind == Leave) })
+		}
+		members := map[uint32][]derecho.NodeID{}
+		for _, e := range x.events {
+			if made(derecho.Installed, 0)(&e) {
+				members[e.What.Epoch] = e.What.Members
+			}
+		}
+		other := func(e *Event) int {
+			return slices.IndexFunc(members[e.Row.Epoch], func(n derecho.NodeID) bool { return n != e.Node && lives(n) })
+		}
+		i := x.find(x.find(0, kind(Crashed)), func(e *Event) bool { return is(e) && other(e) >= 0 })
+		x.row(i).Accused |= 1 << other(&x.events[i])
 	}},
 }
 
@@ -460,6 +539,7 @@ func TestCheckers(t *testing.T) {
 	}{
 		{37, Options{MinNodes: 4, MaxNodes: 5}, calmly},
 		{13, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, withCrashes},
+		{39, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, allHeard},
 		{14, Options{Faults: AllFaults, Storm: "outrun", MinNodes: 3, MaxNodes: 7}, acrossEpochs},
 		{5007663, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withLies},
 		{7010419, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withoutLogs},

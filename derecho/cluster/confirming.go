@@ -15,9 +15,13 @@ type confirming struct {
 	upTo    int
 }
 
-// confirm begins to wait for what each writer of a stored channel has sent, unless many do already.
+// confirm begins to wait for what each writer of a stored channel has sent, unless many do already. Who knows of a member
+// whose log has failed is not told that anything is stored.
 func (p *process) confirm() {
 	const most = 8
+	if len(p.failedLogs) > 0 && slices.ContainsFunc(p.d.State().Members, func(n derecho.NodeID) bool { return p.failedLogs[n] }) {
+		return
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.ready)) {
 		ep := p.ready[id]
 		if p.gone || ep.Writes.ID == 0 || !stored(ep.Channel) || len(p.confirming) == most {

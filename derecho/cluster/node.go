@@ -64,6 +64,7 @@ type process struct {
 
 	unanswered int // changes of endpoints
 	confirming []confirming
+	failedLogs map[derecho.NodeID]bool // of nodes, as it was told
 }
 
 // rowKey names a row of a node.
@@ -107,7 +108,8 @@ func (p *process) boot() {
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
 	p.inbox, p.joined, p.scheduled, p.stands, p.wake, p.told = nil, false, false, false, 0, map[rowKey]*derecho.Row{}
-	p.unanswered, p.confirming, p.logging = 0, nil, map[derecho.EndpointID]bool{}
+	p.unanswered, p.logging = 0, map[derecho.EndpointID]bool{}
+	p.confirming, p.failedLogs = nil, map[derecho.NodeID]bool{}
 	p.disk.err = nil
 	p.disk.open()
 	if p.log != nil {
@@ -498,6 +500,7 @@ func (p *process) Failed(error)                                      {}
 // LogFailed implements derecho.Handler. A node gives up a log that does not answer; nothing is written to it from then
 // on, even if it answers later.
 func (p *process) LogFailed(_ derecho.SubgroupID, node derecho.NodeID, err error) {
+	p.failedLogs[node] = err != nil
 	if node == p.id && p.disk.err == nil {
 		p.run.emit(Event{Kind: GivenUp, Node: p.id, Text: err.Error()})
 		p.disk.err = err

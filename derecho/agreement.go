@@ -256,6 +256,14 @@ func (a *agreement) died(i int) {
 	}
 	a.mark(a.e.table.Accused(), i, true)
 	a.mark(a.e.table.Certain(), i, true)
+	if mutant.Is("scapegoat") {
+		for k := range a.watches {
+			if k != i && k != a.me() && a.m.aliased(a.node(k), a.node(i)) {
+				a.watches[k].accused = a.m.now
+				a.mark(a.e.table.Accused(), k, true)
+			}
+		}
+	}
 	a.e.kick()
 }
 

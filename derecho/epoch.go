@@ -479,7 +479,8 @@ func (e *epoch) owed() uint64 {
 }
 
 func (e *epoch) owesPromise() bool {
-	return e.table.Row(e.me).Load(sst.Next) < e.owed() && !e.withheld() && !mutant.Is("no-promise")
+	return e.table.Row(e.me).Load(sst.Next) < e.owed() && !e.withheld() && !mutant.Is("no-promise") &&
+		!(mutant.Is("first-null") && e.g.id != 0 && e.table.Row(e.me).Load(sst.Real) == 0)
 }
 
 func (e *epoch) promise() {

@@ -444,6 +444,9 @@ func (m *machine) controlDrained(e *epoch) {
 		m.view = next
 	}
 	// What this node sent and nobody executed is sent again, before anything else.
+	if mutant.Is("lose-removals") {
+		m.unexecuted = slices.DeleteFunc(m.unexecuted, func(cmd []byte) bool { return cmd[0] == cmdRemove })
+	}
 	if !mutant.Is("lose-unexecuted") {
 		m.queue = append(m.unexecuted, m.queue...)
 	}

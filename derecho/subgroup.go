@@ -557,10 +557,10 @@ func (g *subgroup) blocked() bool {
 
 // came decodes, elsewhere, the state of a channel that this node waits for.
 func (g *subgroup) came(s channelState) {
-	if !g.awaits(s) {
+	m := g.m
+	if !g.awaits(s) || mutant.Is("deaf-state") && g.log != nil && len(m.cat.waiting()) > 0 {
 		return
 	}
-	m := g.m
 	m.shell.background(func() {
 		s.join()
 		load := m.h.ReadState(g.id, s.channel, s.state)

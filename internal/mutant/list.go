@@ -32,6 +32,7 @@ var List = []Mutant{
 	{"dead-agree", "the dead count as if they agreed"},
 	{"tie-before-death", "half of a view goes on by promises from before the death that breaks the tie"},
 	{"witness-twice", "the witness counts twice among those who agree, and once among all"},
+	{"scapegoat", "with a member whose process ends others on its host are accused, which live"},
 	{"no-exclusion", "a member that was removed goes on"},
 	{"no-suspicion", "silence is never taken for failure"},
 
@@ -45,6 +46,7 @@ var List = []Mutant{
 	{"overtake", "a sender publishes in an epoch before all hold what it sent in those before"},
 	{"trailing-null", "an epoch never ends whose last index is a null"},
 	{"lose-unexecuted", "commands that were cut off are not sent again"},
+	{"lose-removals", "of the commands that were cut off those that withdraw an endpoint are not sent again"},
 	{"repeat-executed", "commands that were executed are sent again"},
 	{"no-resource", "a state is not asked for again when its source has failed"},
 	{"leaver-silent", "who leaves does not tell the others how the view ended"},
@@ -106,6 +108,7 @@ var List = []Mutant{
 
 	// Logs, and restart from them.
 	{"log-unsynced", "what is appended counts as stored before it is on disk"},
+	{"confirm-any", "a node is told that what it has sent is stored when one receiver has stored it"},
 	{"told-uncounted", "what is stored and does not count in the log yet is told to be stored"},
 	{"bereft-holds", "the log is held for a channel whose state nobody has, so no epoch with it ends"},
 	{"gap-any-group", "the number of the epoch that a log has begun in another group tells what it has of this one"},
@@ -113,6 +116,7 @@ var List = []Mutant{
 	{"bereft-told", "what came of a channel that nobody had is told to be stored though the channel went on from elsewhere"},
 	{"bereft-told-before", "the same, only of what came before the latest epoch as of which the state was to come"},
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
+	{"deaf-state", "a state that comes while a channel waits for logs is not taken"},
 	{"log-unpaused", "a log takes what follows a state that has not come"},
 	{"state-unlogged", "a state that came is not written to the log"},
 	{"state-truncated", "a state is sent without what is in it"},
@@ -151,6 +155,7 @@ var List = []Mutant{
 	{"promise-plus-one", "a null more than needed"},
 	{"promise-on-promise", "promises call forth promises"},
 	{"no-promise", "an idle sender promises nothing"},
+	{"first-null", "a sender promises nothing before it has sent its first message in an epoch"},
 	{"index-promised", "a message gets an index that was promised away"},
 	{"ring-overrun", "room in the ring is free when it is published"},
 	{"free-lent", "room in the ring is free though a message in it is lent"},

@@ -177,7 +177,7 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 // audible: whoever lives and does not stand still is heard by all others, at all times. Of storms and scripts that is not
 // known.
 func (p Plan) audible() bool {
-	return p.Storm == "" && p.Length > 0 && p.Faults&(Partition|OneWay|Split) == 0 && !p.Unfound
+	return p.Storm == "" && p.Length > 0 && p.Faults&(Partition|OneWay|Split|Unlink) == 0 && !p.Unfound
 }
 
 // silence is not drawn, so that it changes nothing else of a seed.

@@ -398,7 +398,8 @@ func (m *machine) isolate(why string) {
 	}
 }
 
-// expel ends the connection to a node that the group goes on without.
+// expel ends the connection to a node that the group goes on without. One that never was in it, as it is in another, keeps
+// its link: one of the two groups goes over to the other.
 func (m *machine) expel(id NodeID) {
 	m.expelled[id] = true
 	delete(m.unsent, id)
@@ -407,7 +408,9 @@ func (m *machine) expel(id NodeID) {
 	delete(m.ending, id)
 	if l := m.links[id]; l != nil {
 		l.Send(append([]byte{msgRemoved, 0}, m.removal()...))
-		l.Drop(ErrExcluded)
+		if in := m.statuses[id].group; in == 0 || in == m.view.group {
+			l.Drop(ErrExcluded)
+		}
 	}
 }
 

@@ -322,7 +322,7 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status, vouched bool) {
 		m.giveWay(fmt.Errorf("%w: %s (process %d on %s) has left this one", ErrOtherGroup, p.Name, p.PID, p.Host))
 		return
 	}
-	if !s.joined || s.group == own.group {
+	if !s.joined || s.group == own.group || mutant.Is("remnant-stays") && m.cutOff != "" && !leaves {
 		return
 	}
 	if m.cutOff != "" && m.view.has(NodeID(p.ID)) && !mutant.Is("phantom-awaited") {

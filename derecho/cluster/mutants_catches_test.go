@@ -46,6 +46,7 @@ var catches = map[string]catch{
 	"join-again":            {kind: "sweep", scenario: "1,2,3,4 join 0 2@120 4@20", violates: "run"},
 	"refusal-final":         {kind: "witness", seed: 6, violates: "M7"},
 	"leaver-stays":          {kind: "seed", seed: 29000222, violates: "M7"},
+	"remnant-stays":         {kind: "witness", seed: 34, violates: "M7"},
 	"parted-alone":          {kind: "camps", seed: 117, violates: "M7"},
 	"leaver-undialled":      {kind: "parting", seed: 300, violates: "M7"},
 	"leaver-linked":         {kind: "parting", seed: 18, violates: "M7"},

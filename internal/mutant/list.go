@@ -53,6 +53,7 @@ var List = []Mutant{
 	{"join-again", "two members tell that a node joins, and the second time it joins though it has failed since"},
 	{"refusal-final", "who refuses connections for a while has failed for as long as the view lasts"},
 	{"leaver-stays", "who leaves does not give way to a larger group, though its own has no majority any more"},
+	{"remnant-stays", "what is left of a group, and has no majority, does not go over to another"},
 	{"parted-alone", "the others of its group do not follow a member that goes over to another, larger one that it has met"},
 	{"leaver-undialled", "who leaves asks for no new link to a member that has dropped it, and is not told that the others went on"},
 	{"leaver-linked", "the link to one that dies while it leaves is never given up"},

@@ -399,13 +399,13 @@ func (m *machine) expel(id NodeID) {
 	delete(m.unsent, id)
 	delete(m.outgoing, id)
 	delete(m.lost, id)
-	delete(m.ending, id)
 	if l := m.links[id]; l != nil {
 		l.Send(append([]byte{msgRemoved, 0}, m.removal()...))
-		if in := m.statuses[id].group; in == 0 || in == m.view.group {
+		if in := m.statuses[id].group; in == 0 || in == m.view.group || m.ending[id] {
 			l.Drop(ErrExcluded)
 		}
 	}
+	delete(m.ending, id)
 }
 
 // pause marks a place between what is looked at and what is done: a simulator lets other nodes act there.

@@ -468,6 +468,7 @@ func (m *machine) controlDrained(e *epoch) {
 		}
 		return
 	}
+	m.forgetLeft(change.leaves)
 	for _, id := range change.leaves {
 		delete(m.unsent, id)
 		delete(m.outgoing, id)
@@ -492,6 +493,18 @@ func (m *machine) controlDrained(e *epoch) {
 		m.broadcastStatus()
 		if len(next.members) < len(before) { // another group may be the larger one now, whatever it was when it was met
 			m.checkGroupsSoon()
+		}
+	}
+}
+
+// forgetLeft: who leaves has given up all its epochs (tryLeave), so it has read that this node is done with them, and is
+// itself. That it is this node need not have heard, if the link over which it reads the other's rows has ended.
+func (m *machine) forgetLeft(leaves []NodeID) {
+	for _, g := range m.order {
+		for _, e := range g.epochs {
+			if g.id != 0 {
+				e.forget(func(i int) bool { return slices.Contains(leaves, e.desc.Members[i].Node) })
+			}
 		}
 	}
 }

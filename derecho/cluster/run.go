@@ -493,27 +493,46 @@ func (r *run) bereft() bool {
 		if r.overtaken(p.id, s) {
 			continue // it can be told how its view ended
 		}
-		have, all, named := 0, 0, false
+		var have []vote
+		all, named := 0, false
 		for _, id := range s.Members {
 			w, q := 2, r.process(id)
 			if r.plan.Witness && !named && q.name == "p1" { // of several with the name the one that joined first
 				w, named = 3, true
 			}
 			switch {
-			case !q.gone && (p.d.Severed(q.id) || q.d.Severed(p.id)):
-				all += w
 			case !q.gone && (q.id == id || slices.Contains(q.parted, id)): // who has gone over to another group says so
-				have, all = have+w, all+w
+				have, all = append(have, vote{q, w}), all+w
 			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id) && !slices.Contains(q.unseen, p.id):
 			default:
 				all += w
 			}
 		}
-		if 2*have <= all {
+		if 2*heaviest(have) <= all {
 			return true
 		}
 	}
 	return false
+}
+
+// vote is the weight of a process in a view.
+type vote struct {
+	*process
+	weight int
+}
+
+// heaviest is what those of some processes weigh together that can go on with each other, if they are chosen so that it is most.
+func heaviest(of []vote) int {
+	if len(of) == 0 {
+		return 0
+	}
+	first, others := of[0], of[1:]
+	rest := slices.DeleteFunc(slices.Clone(others), func(o vote) bool { return o.d.Severed(first.id) || first.d.Severed(o.id) })
+	with := first.weight + heaviest(rest)
+	if len(rest) == len(others) {
+		return with
+	}
+	return max(with, heaviest(others))
 }
 
 // overtaken: a process that lives is in a later view of the same group, with the node as a member.

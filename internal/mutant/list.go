@@ -115,6 +115,7 @@ var List = []Mutant{
 	{"gap-any-group", "the number of the epoch that a log has begun in another group tells what it has of this one"},
 	{"gap-untold", "a node is not told that what it sent while nobody had the state of a channel is not in what that goes on with"},
 	{"bereft-told", "what came of a channel that nobody had is told to be stored though the channel went on from elsewhere"},
+	{"superseded-counts", "what is stored behind a state that came, and never got on disk as a later one came, is told to be stored"},
 	{"bereft-told-before", "the same, only of what came before the latest epoch as of which the state was to come"},
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
 	{"deaf-state", "a state that comes while a channel waits for logs is not taken"},

@@ -348,7 +348,21 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		}
 		return logs
 	}
-	there := map[place][]uint64{} // logs of which an epoch goes on
+	there := map[place][]uint64{}  // logs of which an epoch goes on
+	newestOf := map[uint64]place{} // the latest of them, by group
+	ended := map[derecho.NodeID]bool{}
+	// goesOn: another group is on a line, lives, and goes on with logs of which none is among some, with which a group
+	// begins anew. Neither knows of the other.
+	goesOn := func(on uint32, anew uint64, but []uint64) bool {
+		for n, g := range group {
+			own := there[newestOf[g]]
+			if g != anew && !ended[n] && lineOf(line[g], forever32).line == on && len(own) > 0 &&
+				!slices.ContainsFunc(own, func(l uint64) bool { return slices.Contains(but, l) }) {
+				return true
+			}
+		}
+		return false
+	}
 	givenUp := map[derecho.NodeID]bool{}
 	bare := map[uint64]bool{}           // groups in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{}           // epochs that anybody has installed
@@ -373,11 +387,16 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			group[e.Node] = e.What.Group
 			if k := slices.IndexFunc(e.What.Logs, func(l derecho.EventLogs) bool { return l.Channel == ch }); k >= 0 {
 				own = e.What.Logs[k]
-				there[place{e.What.Group, e.What.Subgroup, e.What.Epoch}] = own.Logs
+				at := place{e.What.Group, e.What.Subgroup, e.What.Epoch}
+				if there[at] = own.Logs; at.epoch > newestOf[at.group].epoch {
+					newestOf[at.group] = at
+				}
 				delete(bare, e.What.Group)
 			}
 		}
 		switch e := &events[i]; {
+		case e.Kind == Crashed || e.Kind == Excluded || e.Kind == GaveWay || e.Kind == Left:
+			ended[e.Node] = true
 		case own.Fresh:
 			if lineOf(line[e.What.Group], e.What.Epoch).from == e.What.Epoch {
 				break // another member has begun it
@@ -399,6 +418,11 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				last = newest[logs[own.Logs[k]].line]
 			}
 			on := last.line
+			if goesOn(on, e.What.Group, own.Logs) {
+				lines++
+				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
+				break
+			}
 			delete(blank, on)
 			if !majority(own.Logs, last.logs) {
 				lines++

@@ -42,7 +42,6 @@ type process struct {
 	gone      bool // left, or crashed
 	crashed   bool // and was not started again
 	died      bool
-	unseen    []derecho.NodeID            // by them: they were on its host, and had no link to it
 	returns   bool                        // it is to be started again
 	stores    bool                        // it keeps stored channels in its log from now on; else in memory only
 	inMemory  []derecho.ChannelID         // these it never keeps in its log
@@ -317,11 +316,6 @@ func (p *process) crash(how string) {
 		p.run.watch.died(p)
 	}
 	p.disk.crash(p)
-	for _, q := range p.run.procs {
-		if !q.gone && q.host == p.host && !q.f.Linked(p.f) {
-			p.unseen = append(p.unseen, q.id)
-		}
-	}
 	p.run.emit(Event{Kind: Crashed, Node: p.id, Host: p.host, Text: how})
 	p.f.Crash()
 }

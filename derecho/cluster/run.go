@@ -503,7 +503,7 @@ func (r *run) bereft() bool {
 			switch {
 			case !q.gone && (q.id == id || slices.Contains(q.parted, id)): // who has gone over to another group says so
 				have, all = append(have, vote{q, w}), all+w
-			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id) && !slices.Contains(q.unseen, p.id):
+			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id):
 			default:
 				all += w
 			}

@@ -140,7 +140,7 @@ func (m *machine) replaced(id NodeID) bool {
 		same := known && s.group == it.group
 		newer := (!known || same) && s.before.view > it.before.view
 		removed := s.before.stay != nil && !slices.Contains(s.before.stay, id)
-		if s.joined && newer && (removed || same && s.before.view > it.before.view+1) && !mutant.Is("sponsor-awaited") {
+		if s.joined && newer && (removed || same && s.before.view > it.before.view+1) {
 			return true
 		}
 	}
@@ -463,7 +463,7 @@ func (m *machine) controlDrained(e *epoch) {
 	if leaving {
 		// tryLeave ends it when the others have drained too. Who was told the end of the view by a message has no
 		// ballot in its row from which the others could learn it, and who told it may be gone.
-		if m.view.before = next.before; cut && !mutant.Is("leaver-silent") {
+		if m.view.before = next.before; cut {
 			m.broadcastStatus()
 		}
 		return
@@ -512,9 +512,6 @@ func (m *machine) forgetLeft(leaves []NodeID) {
 // forgetJoins takes back what this node wanted to say of the joining of members of the view that has ended. Another has
 // said it too; and who is no member any more has failed or left, and would become one again that is not there.
 func (m *machine) forgetJoins(members []rdma.PeerInfo) {
-	if mutant.Is("join-again") {
-		return
-	}
 	m.queue = slices.DeleteFunc(m.queue, func(command []byte) bool {
 		r := reader{b: command}
 		if r.u8() != cmdJoin {
@@ -636,7 +633,7 @@ func (m *machine) greet(next view, change viewChange) {
 	for _, p := range change.joins {
 		// Also if it leaves itself: nobody else may. And whom nobody will welcome: whoever it asked was gone
 		// before it knew of this node, and a node that leaves is not asked.
-		if id := NodeID(p.ID); m.asked[id] || m.strays(id) && !mutant.Is("greet-asked-only") {
+		if id := NodeID(p.ID); m.asked[id] || m.strays(id) {
 			delete(m.asked, id)
 			m.send(id, msgWelcome, b)
 		}

@@ -49,8 +49,6 @@ var List = []Mutant{
 	{"lose-removals", "of the commands that were cut off those that withdraw an endpoint are not sent again"},
 	{"repeat-executed", "commands that were executed are sent again"},
 	{"no-resource", "a state is not asked for again when its source has failed"},
-	{"leaver-silent", "who leaves does not tell the others how the view ended"},
-	{"join-again", "two members tell that a node joins, and the second time it joins though it has failed since"},
 	{"refusal-final", "who refuses connections for a while has failed for as long as the view lasts"},
 	{"leaver-stays", "who leaves does not give way to a larger group, though its own has no majority any more"},
 	{"remnant-stays", "what is left of a group, and has no majority, does not go over to another"},
@@ -73,9 +71,7 @@ var List = []Mutant{
 	{"isolated-stays", "a node says that it hears no quorum when its view has ended without an agreement"},
 	{"outcast-founds", "a node without which its group went on founds one of its own when it reaches nobody"},
 	{"forget-welcome", "who joins hangs if whom it asked has only welcomed another"},
-	{"greet-asked-only", "who joins hangs if whom it asked died and all others leave"},
 	{"no-second-welcome", "who joins hangs if whom it asked fails"},
-	{"sponsor-awaited", "who joins waits for a silent member that it asked, though another tells that the group went on without that one"},
 
 	// One host.
 	{"no-fence", "a survivor does not raise the fences"},

@@ -203,11 +203,15 @@ func TestListenerEndsInACallback(t *testing.T) {
 			d := onBus(t)
 			n := d.node(t)
 			n.writer(t, writerQos())
-			ended, after := make(chan error, 1), false
+			made, ended, after := make(chan struct{}), make(chan error, 1), false
 			r, err := NewDataReader(n.sub, n.topic(t), WithReaderQos(readerQos()), WithReaderListener(&DataReaderListener[track]{
-				OnSubscriptionMatched: func(r *DataReader[track], _ SubscriptionMatchedStatus) { ended <- end(r) },
-				OnLivelinessChanged:   func(*DataReader[track], LivelinessChangedStatus) { after = true },
+				OnSubscriptionMatched: func(r *DataReader[track], _ SubscriptionMatchedStatus) {
+					<-made // who closes a reader that is still being made has NewDataReader fail
+					ended <- end(r)
+				},
+				OnLivelinessChanged: func(*DataReader[track], LivelinessChangedStatus) { after = true },
 			}))
+			close(made)
 			require.NoError(t, err)
 			require.NoError(t, <-ended)
 			if name == "taken away" {

@@ -421,7 +421,7 @@ func (c *checker) decision(i int, e Event) {
 			t.reports = make([]map[derecho.NodeID]uint64, len(t.senders))
 		}
 		for _, s := range w.Senders {
-			if !c.removed[e.Node][s] {
+			if _, leaves := c.left[s]; !c.removed[e.Node][s] && !leaves { // who has left is reported with those who failed
 				c.failf("M8: %s reports where %s ends in epoch %d of subgroup %d, and has not removed it", e.Node, s, w.Epoch, w.Subgroup)
 			}
 			rank := t.rank(s)

@@ -59,11 +59,11 @@ func (r *run) blackout(at time.Duration) {
 	if goes := group[r.rng.IntN(size)]; r.rng.IntN(4) == 0 && (size > 3 || goes == victim) {
 		r.plot(begin(), func() { goes.guard(goes.leave) })
 	}
-	for1 := r.w.Between(r.plan.Lease, 40*r.plan.Lease)
+	lasts := r.w.Between(r.plan.Lease, 40*r.plan.Lease)
 	forGood := r.rng.IntN(3) > 0
 	fall := func() {
 		if !victim.gone {
-			r.fallSilent(victim, for1, forGood)
+			r.fallSilent(victim, lasts, forGood)
 		}
 	}
 	if r.rng.IntN(2) == 0 {

@@ -43,11 +43,9 @@ func (m *machine) linkUp(l rdma.Link) {
 	m.pushStates(id)
 	for _, g := range m.order {
 		for _, e := range g.epochs {
-			i := e.desc.member(id)
-			if i < 0 {
-				continue
+			if e.desc.member(id) >= 0 {
+				e.openRows()
 			}
-			e.openRows()
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
@@ -114,56 +115,67 @@ func TestDDS14_2_2_4_3_1_FallBack(t *testing.T) {
 //
 // Clauses: 2.2.2.5.2.10, 2.2.2.5.2.11, 2.2.4.2.2
 func TestDDS14_2_2_4_3_2_DataOnReaders(t *testing.T) {
-	d := onBus(t)
-	n := d.node(t)
-	l := newHeardLog()
-	w := n.writer(t, writerQos())
-	listener := &DataReaderListener[track]{OnDataAvailable: func(*DataReader[track]) { l.note("reader") }}
-	r := n.reader(t, readerQos(), WithReaderListener(listener))
-	quiet := n.reader(t, readerQos())
-	onReaders := func(s *Subscriber) { l.note("subscriber") }
-	d.bus.settle(t)
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		l := newHeardLog()
+		w := n.writer(t, writerQos())
+		listener := &DataReaderListener[track]{OnDataAvailable: func(*DataReader[track]) { l.note("reader") }}
+		r := n.reader(t, readerQos(), WithReaderListener(listener))
+		quiet := n.reader(t, readerQos())
+		onReaders := func(s *Subscriber) { l.note("subscriber") }
+		wrote := func(v int32) { // and both readers have it
+			t.Helper()
+			write(t, w, 1, v)
+			synctest.Wait()
+		}
+		haveData := func(ss SampleState, vs ViewState, is InstanceState) []InstanceHandle {
+			var handles []InstanceHandle
+			for _, r := range n.sub.Readers(ss, vs, is) {
+				handles = append(handles, r.Handle())
+			}
+			return handles
+		}
 
-	require.NoError(t, n.p.SetListener(ParticipantListener{OnDataOnReaders: onReaders}, AnyStatus))
-	write(t, w, 1, 10)
-	l.await(t, "subscriber")
-	require.Zero(t, n.sub.StatusChanges(), "the listener was told")
-	require.NotZero(t, r.StatusChanges()&DataAvailableStatusBit, "the reader's was not")
-	require.ElementsMatch(t, []AnyDataReader{r, quiet}, n.sub.Readers(SampleNotRead, AnyViewState, AnyInstanceState))
-	require.ElementsMatch(t, []AnyDataReader{r, quiet}, n.sub.Readers(0, 0, 0), "a zero mask means any")
-	require.NoError(t, n.sub.NotifyDataReaders())
-	l.await(t, "reader")
-	require.Zero(t, r.StatusChanges()&DataAvailableStatusBit)
-	require.NoError(t, n.sub.NotifyDataReaders(), "there is nothing to tell any more")
+		require.NoError(t, n.p.SetListener(ParticipantListener{OnDataOnReaders: onReaders}, AnyStatus))
+		wrote(10)
+		l.await(t, "subscriber")
+		require.Zero(t, n.sub.StatusChanges(), "the listener was told")
+		require.NotZero(t, r.StatusChanges()&DataAvailableStatusBit, "the reader's was not")
+		both := []InstanceHandle{r.Handle(), quiet.Handle()}
+		require.ElementsMatch(t, both, haveData(SampleNotRead, AnyViewState, AnyInstanceState))
+		require.ElementsMatch(t, both, haveData(0, 0, 0), "a zero mask means any")
+		require.NoError(t, n.sub.NotifyDataReaders())
+		l.await(t, "reader")
+		require.Zero(t, r.StatusChanges()&DataAvailableStatusBit)
+		require.NoError(t, n.sub.NotifyDataReaders(), "there is nothing to tell any more")
 
-	require.NoError(t, n.p.SetListener(ParticipantListener{}, AnyStatus))
-	write(t, w, 1, 11)
-	l.await(t, "reader")
-	require.NoError(t, r.SetListener(nil, AnyStatus))
-	write(t, w, 1, 12)
-	d.bus.settle(t)
-	require.Equal(t, DataOnReadersStatusBit, n.sub.StatusChanges())
-	c := n.sub.StatusCondition()
-	require.True(t, c.TriggerValue())
-	_, err := quiet.Read()
-	require.NoError(t, err)
-	require.Zero(t, n.sub.StatusChanges(), "read resets it")
-	require.False(t, c.TriggerValue())
-
-	ws := NewWaitSet(c)
-	for i := range int32(3) { // again and again: what reading resets must be noticed anew
-		write(t, w, 1, 13+i)
-		active, err := ws.Wait(patiently(t))
+		require.NoError(t, n.p.SetListener(ParticipantListener{}, AnyStatus))
+		wrote(11)
+		l.await(t, "reader")
+		require.NoError(t, r.SetListener(nil, AnyStatus))
+		wrote(12)
+		require.Equal(t, DataOnReadersStatusBit, n.sub.StatusChanges())
+		c := n.sub.StatusCondition()
+		require.True(t, c.TriggerValue())
+		_, err := quiet.Read()
 		require.NoError(t, err)
-		require.Equal(t, []Condition{c}, active)
-		d.bus.settle(t) // the other reader may be the first to have data
-		_, err = quiet.Take()
-		require.NoError(t, err)
-	}
-	c.SetEnabledStatuses(0)
-	write(t, w, 1, 20)
-	d.bus.settle(t)
-	require.False(t, c.TriggerValue())
+		require.Zero(t, n.sub.StatusChanges(), "read resets it")
+		require.False(t, c.TriggerValue())
+
+		ws := NewWaitSet(c)
+		for i := range int32(3) { // again and again: what reading resets must be noticed anew
+			wrote(13 + i)
+			active, err := ws.Wait(patiently(t))
+			require.NoError(t, err)
+			require.Len(t, active, 1)
+			require.Same(t, c, active[0])
+			_, err = quiet.Take()
+			require.NoError(t, err)
+		}
+		c.SetEnabledStatuses(0)
+		wrote(20)
+		require.False(t, c.TriggerValue())
+	})
 }
 
 // A callback may do anything, also close its own entity, the entity's parents, or take its listener away.

@@ -822,6 +822,25 @@ func TestWaitForDomainBeforeTheHubIsTold(t *testing.T) {
 	require.NoError(t, <-waits)
 }
 
+// Who has waited for the domain finds in the status that it is back.
+func TestWaitForDomainBeforeTheStatusTells(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		d.bus.isolate(n, derecho.ErrNoMajority)
+		synctest.Wait()
+		waits := make(chan error, 1)
+		go func() { waits <- n.p.WaitForDomain(patiently(t)) }()
+		n.p.interrupt(nil) // as the hub does first when it is over
+		synctest.Wait()
+		require.Empty(t, waits)
+		d.bus.isolate(n, nil)
+		require.NoError(t, <-waits)
+		s := n.p.ViewChangedStatus()
+		require.Equal(t, ViewResumed, s.Why())
+		require.False(t, s.Away)
+	})
+}
+
 // cutCore is a core that is cut off when the test says so.
 type cutCore struct {
 	core

@@ -295,16 +295,18 @@ func (p *DomainParticipant) Err() error {
 	return nil
 }
 
-// WaitForDomain waits until samples can be sent: see Err. It returns at once if they can, and with an error if the domain
-// can not go on, the participant is closed, or ctx ends (extension).
+// WaitForDomain waits until samples can be sent: see Err. ViewChangedStatus tells of it then. It returns at once if they
+// can, and with an error if the domain can not go on, the participant is closed, or ctx ends (extension).
 func (p *DomainParticipant) WaitForDomain(ctx context.Context) error {
 	const op = "WaitForDomain"
 	if p.absent() {
 		return noParticipant(op)
 	}
-	// Operations fail with an outage of the core a moment before the hub is told of it, and not any more when it is
-	// told of the end.
-	return p.domain.await(ctx, op, func() bool { return p.outage.Load() == nil && (!p.enabled() || p.core.Outage() == nil) })
+	// Operations fail with an outage of the core a moment before the hub is told of it, and not any more a moment before
+	// the status tells of the end.
+	return p.domain.await(ctx, op, func() bool {
+		return p.outage.Load() == nil && !p.domain.view.Away && (!p.enabled() || p.core.Outage() == nil)
+	})
 }
 
 // adopt adds a Publisher or Subscriber to the participant.

@@ -338,6 +338,12 @@ func (a *agreement) failed() set {
 	}
 }
 
+// fails: this node does not hear a member, or takes it for failed as others do not: of one that it never heard it waits for
+// the first word much longer than they wait for the next.
+func (a *agreement) fails(i int) bool {
+	return a.watches[i].accused != 0 || a.failed().has(i) && !mutant.Is("unopened-awaited")
+}
+
 // misfit is the next to go of those that are left, this node hears, and do not hear each other, whichever of the two it
 // is that does not; -1 if there is none. It is a matter of connections: who has most that are broken goes, in one
 // direction or in both, so that who is heard by all and hears nobody does not set them against each other. They count by

@@ -386,8 +386,8 @@ func (e *epoch) addPredicates() {
 func (e *epoch) allOpen() bool {
 	for i := range e.desc.Members {
 		if !e.gone[i] && !e.table.Row(i).Open() {
-			if e.agreed() && e.agree.watches[i].accused != 0 {
-				continue // it fails too: the next view removes it
+			if e.agreed() && e.agree.fails(i) {
+				continue // too: the next view removes it
 			}
 			return false
 		}

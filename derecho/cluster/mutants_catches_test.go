@@ -142,6 +142,7 @@ var catches = map[string]catch{
 	"restart-epochs":        {kind: "restart", seed: 1, violates: "P5"},
 	"history-lost":          {kind: "restart", seed: 12, violates: "P4"},
 	"history-again":         {kind: "script", scenario: "logs", violates: "run"},
+	"unopened-awaited":      {kind: "script", scenario: "views", violates: "run"},
 	"unread-forever":        {kind: "stranger", seed: 2, violates: "M7"},
 	"copied-unnoticed":      {kind: "twin", seed: 1, violates: "P5"},
 	"log-channels-alike":    {kind: "mover", seed: 1, violates: "P2"},

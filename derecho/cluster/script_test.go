@@ -21,7 +21,7 @@ import (
 // that was cut or crashed for a time heals, and the checkers look at the trace.
 //
 //	group A B C [apart] [witness]     starts processes, on one host or each on its own; the witness is the second one
-//	start A [host=N] [alone]          starts one more; alone: nothing passes between it and the others, until heal
+//	start A [host=N] [alone|from=B]   starts one more; nothing passes between it and the others, or B, until heal
 //	copy A B [host=N] [alone]         starts B on a copy of the disk of A
 //	writer A CHANNEL | reader A CHANNEL | remove A CHANNEL
 //	memory A                          A has no log until it is said to have one
@@ -117,14 +117,12 @@ func (s *script) proc(args []datadriven.Arg, i int) *process {
 	return s.names[args[i].Key]
 }
 
-func (s *script) launch(name string, host uint64, alone bool, d *disk) {
+func (s *script) launch(name string, host uint64, from []string, d *disk) {
 	p := s.r.start(host, d)
 	s.names[name], s.of[p] = p, name
-	for _, q := range s.names {
-		if alone {
-			s.r.bar(p, true, q)
-			s.r.bar(q, true, p)
-		}
+	for _, q := range from {
+		s.r.bar(p, true, s.names[q])
+		s.r.bar(s.names[q], true, p)
 	}
 	s.settle()
 }
@@ -142,7 +140,7 @@ func (s *script) group(args []datadriven.Arg) {
 				host += uint64(len(s.names))
 				s.r.plan.Hosts = int(host)
 			}
-			s.launch(a.Key, host, false, s.r.newDisk())
+			s.launch(a.Key, host, nil, s.r.newDisk())
 		}
 	}
 	s.forget()
@@ -155,15 +153,21 @@ func (s *script) start(args []datadriven.Arg) { s.startOn(args, s.r.newDisk()) }
 func (s *script) copy(args []datadriven.Arg) { s.startOn(args[1:], s.proc(args, 0).disk.copy()) }
 
 func (s *script) startOn(args []datadriven.Arg, d *disk) {
-	host, alone := uint64(1), false
+	host, from := uint64(1), []string(nil)
 	for _, a := range args[1:] {
-		if a.Key == "alone" {
-			alone = true
-		} else if _, err := fmt.Sscan(a.Vals[0], &host); err != nil {
+		switch {
+		case a.Key == "alone":
+			from = slices.Collect(maps.Keys(s.names))
+			continue
+		case a.Key == "from":
+			from = a.Vals
+			continue
+		}
+		if _, err := fmt.Sscan(a.Vals[0], &host); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	s.launch(args[0].Key, host, alone, d)
+	s.launch(args[0].Key, host, from, d)
 }
 
 var channelNames = map[string]derecho.ChannelID{"ordered": 1, "ordered2": 2, "unordered": 3, "kept": 4, "logged": 6, "logged2": 7}

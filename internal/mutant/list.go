@@ -89,6 +89,7 @@ var List = []Mutant{
 	{"drain-early", "an epoch ends with messages in it: they are lost"},
 	{"release-early", "an epoch is given up before all have drained it: the missing barrier"},
 	{"unread-forever", "a member waits for ever for a row that it has not read and whose owner has given it up"},
+	{"unopened-awaited", "who never read the row of a member that others take for failed waits for its own leases"},
 	{"stale-info", "who joins is told of endpoints as they were before they changed"},
 	{"forget-rings", "who joins is not told of rings that have grown"},
 	{"show-unreached", "a node is told of a reader that what it writes does not reach yet"},

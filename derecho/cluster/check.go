@@ -605,9 +605,9 @@ func (c *checker) primary(i int, at place, next *epochTrace) {
 }
 
 // agreed: when a member knows how a view ends, members with a majority of the weights have accepted a ballot, but for
-// those whose death a member on their host can certify. Here, too, who leaves counts as any other. Which ballot is not
-// asked: whoever decides may have accepted a later one than that by which it knows, and the value of both is the same
-// (T1).
+// those whose death a member on their host can certify: one that stays, or one whose ballot was accepted, which does not
+// stay if it has taken over such a value. Here, too, who leaves counts as any other. Which ballot is not asked: whoever
+// decides may have accepted a later one than that by which it knows, and the value of both is the same (T1).
 func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, stay []derecho.NodeID) {
 	key := rowKey{0, at.epoch}
 	row := c.rows[node][key]
@@ -615,6 +615,14 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 		return // it was told of it by another, or in the next view
 	}
 	have, all := 0, 0
+	certifiers := slices.Clone(stay)
+	for _, m := range t.members {
+		if r := c.rows[m][key]; r != nil {
+			if owner := int(r.Accepted&0xffff) - 1; owner >= 0 && owner < len(t.members) {
+				certifiers = append(certifiers, t.members[owner])
+			}
+		}
+	}
 	for _, m := range t.members {
 		w := 2
 		if c.plan.Witness && c.witness(t.members) == m {
@@ -623,7 +631,7 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 		switch r := c.rows[m][key]; {
 		case r != nil && r.Accepted != 0:
 			have, all = have+w, all+w
-		case c.certified(i, m, stay):
+		case c.certified(i, m, certifiers):
 		default:
 			all += w
 		}

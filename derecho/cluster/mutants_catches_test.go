@@ -11,7 +11,7 @@ var catches = map[string]catch{
 	"one-accept":            {kind: "any", seed: 1, violates: "M4"},
 	"accept-one-block":      {kind: "relay", seed: 676, violates: "A12"},
 	"torn-block":            {kind: "any", seed: 20, violates: "T1"},
-	"block-end-first":       {kind: "any", seed: 75, violates: "M4"},
+	"block-end-first":       {kind: "any", seed: 215, violates: "T1"},
 	"propose-unpromised":    {kind: "any", seed: 1, violates: "M7"},
 	"no-takeover":           {kind: "any", seed: 2, violates: "M7"},
 	"ballot-left":           {kind: "script", scenario: "views", violates: "run"},

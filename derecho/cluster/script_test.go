@@ -155,16 +155,14 @@ func (s *script) copy(args []datadriven.Arg) { s.startOn(args[1:], s.proc(args, 
 func (s *script) startOn(args []datadriven.Arg, d *disk) {
 	host, from := uint64(1), []string(nil)
 	for _, a := range args[1:] {
-		switch {
-		case a.Key == "alone":
+		switch a.Key {
+		case "alone":
 			from = slices.Collect(maps.Keys(s.names))
-			continue
-		case a.Key == "from":
+		case "from":
 			from = a.Vals
-			continue
-		}
-		if _, err := fmt.Sscan(a.Vals[0], &host); err != nil {
-			s.t.Fatal(err)
+		default:
+			_, err := fmt.Sscan(a.Vals[0], &host)
+			require.NoError(s.t, err)
 		}
 	}
 	s.launch(args[0].Key, host, from, d)

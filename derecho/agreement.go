@@ -338,8 +338,8 @@ func (a *agreement) failed() set {
 	}
 }
 
-// fails: this node does not hear a member, or takes it for failed as others do not: of one that it never heard it waits for
-// the first word much longer than they wait for the next.
+// fails: this node does not hear a member any more, or takes it for failed because others do not. That counts for one that
+// it never heard: it waits for the first word of a member much longer (opening) than others wait for the next.
 func (a *agreement) fails(i int) bool {
 	return a.watches[i].accused != 0 || a.failed().has(i) && !mutant.Is("unopened-awaited")
 }

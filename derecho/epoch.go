@@ -387,7 +387,7 @@ func (e *epoch) allOpen() bool {
 	for i := range e.desc.Members {
 		if !e.gone[i] && !e.table.Row(i).Open() {
 			if e.agreed() && e.agree.fails(i) {
-				continue // too: the next view removes it
+				continue // the next view removes it
 			}
 			return false
 		}

@@ -618,6 +618,7 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 	certifiers := slices.Clone(stay)
 	for _, m := range t.members {
 		if r := c.rows[m][key]; r != nil {
+			// The low 16 bits of a ballot are one more than the place of its owner among the members.
 			if owner := int(r.Accepted&0xffff) - 1; owner >= 0 && owner < len(t.members) {
 				certifiers = append(certifiers, t.members[owner])
 			}

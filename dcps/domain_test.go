@@ -82,7 +82,7 @@ func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
 	if d.bus != nil {
 		first = append(first, d.bus.join())
 	}
-	opts = append(first, opts...)
+	opts = slices.Concat(first, opts, []ParticipantOption{smallSegments})
 	p, err := NewDomainParticipant(patiently(t), d.id, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
@@ -93,6 +93,14 @@ func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
 	require.NoError(t, err)
 	d.nodes = append(d.nodes, n)
 	return n
+}
+
+// smallSegments has logs that are read in no time, as far as the test does not say how large their files are: the race detector
+// takes seconds for one of the default size.
+func smallSegments(c *participantConfig) {
+	if c.settings.LogSegmentBytes == 0 {
+		c.settings.LogSegmentBytes = 1 << 20
+	}
 }
 
 // nodeAt is node with its logs in a directory.

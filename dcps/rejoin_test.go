@@ -96,7 +96,7 @@ func attend(domain string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 6*patience)
 	defer cancel()
-	p, err := NewDomainParticipant(ctx, DomainID(id), WithName("member"))
+	p, err := NewDomainParticipant(ctx, DomainID(id), WithName("member"), smallSegments)
 	if err != nil {
 		return err
 	}

@@ -18,13 +18,13 @@ var largeSizes = []int{10, 600_000, 20, 1 << 20, 8 << 20, 30, 700_000, 8 << 20, 
 
 func largeText(i, size int) string { return strings.Repeat(string(rune('a'+i)), size) }
 
-// Samples that are larger than half a ring arrive with rings of the default size, in their place among the others, written and
+// Samples that are larger than half a ring arrive with default settings, in their place among the others, written and
 // built in place, for readers that are there, that come late, and after everybody was gone.
 func TestLargeSamples(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		for _, kind := range []qos.DurabilityKind{qos.DurabilityVolatile, qos.DurabilityTransientLocal, qos.DurabilityPersistent} {
 			t.Run(fmt.Sprintf("%s %v", transport, kind), func(t *testing.T) {
-				d := onCore(t, Settings{Transport: transport, LogSegmentBytes: 16 << 20})
+				d := onCore(t, Settings{Transport: transport, LogSegmentBytes: defaultSegment}) // or node makes them small
 				dirs := map[string]string{"a": t.TempDir(), "b": t.TempDir(), "c": t.TempDir()}
 				start := func(name string) *node {
 					s := d.settings

@@ -327,6 +327,25 @@ func TestRunsAreLent(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, samples, check(idle, l, 0))
 		l.Close()
+
+		// Nobody waits for room any more: a reader that takes in time is lent samples again, after coldTakes at the latest.
+		all.lock()
+		all.wantsRuns.Store(true)
+		all.unlock()
+		again := false
+		for range coldTakes + 1 {
+			require.NoError(t, w.Write(patiently(t), &sheet{text(due)}))
+			require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+			l, err := all.TakeLoan()
+			require.NoError(t, err)
+			again = isLent(l)
+			due = check(all, l, due)
+			l.Close()
+			l, err = idle.TakeLoan()
+			require.NoError(t, err)
+			l.Close()
+		}
+		require.True(t, again)
 		require.NoError(t, all.Close())
 		require.Zero(t, all.lending.count.Load())
 	})

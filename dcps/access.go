@@ -74,16 +74,18 @@ type sampleID struct {
 
 // stream is what comes from one writer to one reader.
 type stream struct {
-	a     *access
-	r     *reader
-	src   *source
-	key   endpointKey // the writer
-	known bool        // the reader gets all that the writer sends, from its first message on
-	lossy bool        // unordered path: what does not come may never do so
-	heard bool
-	first uint64 // number of the first message that was heard
-	last  uint64 // latest number that left the stream
-	past  uint64 // latest number of what a history brought; of sets, it brings what has ended
+	a      *access
+	r      *reader
+	src    *source
+	w      *endpoint
+	key    endpointKey // the writer
+	member *member     // its process
+	known  bool        // the reader gets all that the writer sends, from its first message on
+	lossy  bool        // unordered path: what does not come may never do so
+	heard  bool
+	first  uint64 // number of the first message that was heard
+	last   uint64 // latest number that left the stream
+	past   uint64 // latest number of what a history brought; of sets, it brings what has ended
 	// floor is a number up to which nothing more comes than what is in the queue: this process was handed all that
 	// before the match, or does not give it to this reader.
 	floor uint64
@@ -104,6 +106,8 @@ type waiting struct {
 	begin bool // it is the first of its part
 	end   *setEnd
 	free  bool // its set is complete: it may leave
+	// acquainted: the writers that it names had not ended when this process joined.
+	acquainted bool
 }
 
 // newMatch makes what a reader of this process gets from a writer.
@@ -111,7 +115,7 @@ func (h *hub) newMatch(w *endpoint, r *reader, src *source) match {
 	m := match{r: r, src: src}
 	if a := r.sub.access; a != nil {
 		m.stream = &stream{
-			a: a, r: r, src: src, key: w.key, lossy: w.path == topic.Unordered,
+			a: a, r: r, src: src, w: w, key: w.key, member: h.member(w.key.node), lossy: w.path == topic.Unordered,
 			known: w.knows(),
 		}
 		if c := h.channels[w.at]; !r.durable || !w.path.Keeps() || c != nil && !c.awaiting {
@@ -149,6 +153,7 @@ func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
 	}
 	s.queue = append(s.queue, waiting{
 		it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0, begin: m.Flags&flagSetBegin != 0,
+		acquainted: (s.known || s.w.marked) && m.Flags&(flagPast|flagAgain) == 0,
 	})
 	h.touch(s.a)
 }
@@ -362,6 +367,9 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 		return true
 	}
 	for _, l := range e.after {
+		if s.awaits(e, l.writer) {
+			return false
+		}
 		for _, o := range a.streams[endpointKey{s.key.node, l.writer}] {
 			if max(o.last, done[o]) < l.seq && o.owes(l.seq) {
 				return false
@@ -402,7 +410,8 @@ func (a *access) judge(s *stream) bool {
 	if n == 0 {
 		return s.endless()
 	}
-	end := s.queue[n-1].end
+	last := &s.queue[n-1]
+	end := last.end
 	if own, ok := end.of(s.key.id); !ok {
 		s.discard(n)
 		return true
@@ -415,7 +424,7 @@ func (a *access) judge(s *stream) bool {
 		return true
 	}
 	id := setID{endpointKey{s.key.node, end.parts[0].writer}, end.number}
-	lengths, ok := a.partsOf(s, end, id)
+	lengths, ok := a.partsOf(s, last, id)
 	if !ok {
 		if lengths != nil {
 			a.broken[a.nBroken%len(a.broken)] = id
@@ -437,11 +446,15 @@ func (a *access) judge(s *stream) bool {
 
 // partsOf finds the parts of a set, with the number of their entries: all are there if ok; if lengths is nil the set has to
 // wait, and otherwise it is broken.
-func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]int, ok bool) {
+func (a *access) partsOf(s *stream, last *waiting, id setID) (lengths map[*stream]int, ok bool) {
 	for _, b := range a.broken {
 		if b == id {
 			return map[*stream]int{}, false
 		}
+	}
+	end := last.end
+	if a.group && slices.ContainsFunc(end.parts, func(p part) bool { return s.awaits(last, p.writer) }) {
+		return nil, false
 	}
 	lengths = make(map[*stream]int)
 	// Who has seen nothing of the Publisher yet sees whole sets from the first on. Who has does not lose a set by a
@@ -449,7 +462,7 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 	missed, seen := false, false
 	for _, p := range end.parts {
 		key := endpointKey{s.key.node, p.writer}
-		if len(a.streams[key]) == 0 && a.buried[key] {
+		if len(a.streams[key]) == 0 && a.buried[key] || a.group && s.strange(last, p.writer) {
 			return map[*stream]int{}, false
 		}
 		for _, o := range a.streams[key] {

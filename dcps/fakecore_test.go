@@ -22,6 +22,8 @@ type bus struct {
 	changed  chan struct{} // closed and replaced when room may have come
 	capacity int           // messages of a node that are not handed over everywhere
 	lose     func(m *derecho.Message, to *busNode) bool
+	// conceal has a node not be told of an endpoint, which whoever set it does later.
+	conceal func(ep derecho.Endpoint, to *busNode) bool
 	// reserved and committing are called, if not nil, when a place was taken and the writer does not know of it yet, and
 	// before one is committed.
 	reserved, committing func()
@@ -197,7 +199,11 @@ func (n *busNode) AddEndpoint(ctx context.Context, ep derecho.Endpoint) error {
 
 // announce tells all of an endpoint. Called with b.mu held.
 func (n *busNode) announce(ep derecho.Endpoint) {
-	n.b.each(func(o *busNode) { o.h.EndpointAdded(ep) })
+	for _, o := range n.b.nodes {
+		if conceal := n.b.conceal; conceal == nil || !conceal(ep, o) {
+			o.do(func() { o.h.EndpointAdded(ep) })
+		}
+	}
 	for _, sg := range ep.Reads {
 		if ep.Replica {
 			n.follow(channelKey{sg.ID, ep.Channel})

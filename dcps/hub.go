@@ -62,6 +62,7 @@ type endpoint struct {
 	// of a writer: the latest number that this process was handed, of a message that PRESENTATION or the path adds
 	// something to
 	handed  uint64
+	marked  bool                   // of a writer: this process was handed a mark of it
 	matches []match                // of a writer: the readers of this process that it serves
 	writer  *writer                // if it is a writer of this process
 	reader  *reader                // if it is a reader of this process
@@ -117,6 +118,7 @@ func newHub(p *DomainParticipant) *hub {
 
 // EndpointAdded learns of a writer or reader: it is compared with all others of its topic.
 func (h *hub) EndpointAdded(ep derecho.Endpoint) {
+	defer h.introduced(ep)
 	if h.userDataOf(ep) {
 		return
 	}
@@ -427,7 +429,11 @@ func (h *hub) NodeJoined(derecho.NodeID) {}
 
 // NodeLeft forgets a node; its endpoints were removed before.
 func (h *hub) NodeLeft(id derecho.NodeID) {
-	delete(h.members, id)
+	if m := h.members[id]; m != nil {
+		m.left = true
+		delete(h.members, id)
+		h.reconsider(m)
+	}
 	h.forgetLogs(id)
 }
 
@@ -444,7 +450,7 @@ func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 			continue
 		}
 		if len(w.matches) == 0 && !w.path.Keeps() {
-			w.handed = max(w.handed, m.WriterSeq)
+			w.hand(m)
 			continue
 		}
 		if m.Kind != kindData || m.Flags != 0 || !w.simple() {
@@ -476,8 +482,14 @@ func (h *hub) writerOf(m *derecho.Message) *endpoint {
 	return e
 }
 
-func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
+// hand notes that this process is handed a message of a writer.
+func (w *endpoint) hand(m *derecho.Message) {
 	w.handed = max(w.handed, m.WriterSeq) // what is sent again has a number of before
+	w.marked = w.marked || m.Flags&flagMark != 0
+}
+
+func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
+	w.hand(m)
 	ok := true
 	if m.Flags&flagOrdered != 0 || m.Kind == kindSetEnd {
 		var err error

@@ -16,6 +16,9 @@ type member struct {
 	writers sequence.Set[*endpoint]
 	silence time.Duration // at the latest heartbeat of this process
 	failed  bool          // the domain goes on without it
+	left    bool
+	met     idSet     // its endpoints that this process was told of, also those that have ended
+	awaited []*access // with something that waits for another one (stream.awaits)
 }
 
 // origin is the process of a node, whichever of its incarnations that is. Handles, and what a reader remembers of a

@@ -453,16 +453,19 @@ func (a *access) partsOf(s *stream, last *waiting, id setID) (lengths map[*strea
 		}
 	}
 	end := last.end
-	if a.group && slices.ContainsFunc(end.parts, func(p part) bool { return s.awaits(last, p.writer) }) {
-		return nil, false
-	}
 	lengths = make(map[*stream]int)
 	// Who has seen nothing of the Publisher yet sees whole sets from the first on. Who has does not lose a set by a
 	// reader that comes.
 	missed, seen := false, false
 	for _, p := range end.parts {
 		key := endpointKey{s.key.node, p.writer}
-		if len(a.streams[key]) == 0 && a.buried[key] || a.group && s.strange(last, p.writer) {
+		if len(a.streams[key]) == 0 && a.buried[key] {
+			return map[*stream]int{}, false
+		}
+		if a.group && s.strange(last, p.writer) {
+			if !p.lost() && s.awaits(last, p.writer) {
+				return nil, false
+			}
 			return map[*stream]int{}, false
 		}
 		for _, o := range a.streams[key] {

@@ -183,7 +183,7 @@ func (w *writer) number(r *reservation, all []*writer) {
 	r.flags |= flagOrdered
 	le, n := binary.LittleEndian, 0
 	for _, o := range all {
-		if seq := o.turn.number(); o != w && seq > 0 {
+		if seq := o.turn.number(); o != w && seq > 0 && o.known.Load() { // who is not would be waited for
 			r.tail = le.AppendUint32(r.tail, uint32(o.id))
 			r.tail = le.AppendUint64(r.tail, seq)
 			n++
@@ -256,7 +256,11 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 	for _, w := range writers {
 		if w.set.first != 0 {
 			in = append(in, w)
-			end.parts = append(end.parts, part{w.id, w.set.first, w.turn.number()})
+			p := part{w.id, w.set.first, w.turn.number()}
+			if !w.known.Load() { // its process has joined again without it: there is no room for the end, which would be waited for
+				p.last = p.first - 1
+			}
+			end.parts = append(end.parts, p)
 			w.set.first = 0
 		}
 	}

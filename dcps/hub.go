@@ -144,6 +144,7 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 			h.accepted(&e.reader.entity)
 		}
 		if e.writer != nil {
+			e.writer.known.Store(true)
 			h.accepted(&e.writer.entity)
 		}
 	}
@@ -337,6 +338,7 @@ func without(list []*endpoint, e *endpoint) []*endpoint {
 
 func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 	if w.writer != nil && !w.withdrawn() {
+		w.writer.known.Store(false)
 		h.keepOwn(w)
 		w.writer.outlived()
 	}

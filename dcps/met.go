@@ -13,7 +13,8 @@ import (
 //
 // It must not wait for one that had ended before this process joined. What cannot name such a writer was sent when its own
 // writer knew of a reader here: all that comes of a writer that was introduced after the reader, or behind its mark
-// (coherent.go). What is of the past, or sent again after an exclusion, can.
+// (coherent.go). What is of the past, or sent again after an exclusion, can. Nor does anything name a writer that its own
+// process has not been told of (writer.known), as when that has joined again and the writer's log can not be used.
 
 // introduced notes that the hub was told of an endpoint, also if it can make nothing of it.
 func (h *hub) introduced(ep derecho.Endpoint) {

@@ -156,6 +156,37 @@ func TestGroupSetOfAWriterThatHadEnded(t *testing.T) {
 	})
 }
 
+// When the publisher's process has joined again, and one of its writers is refused, the others are not held up by it. Of a set
+// that was begun before no part is seen.
+func TestGroupSetsBesideAWriterThatIsRefused(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		s.addReaders(t, []string{"A", "B"})
+		s.addWriters(t, []string{"A", "B"})
+		synctest.Wait()
+		write(t, s.writers[1], 2, 1)
+		require.Equal(t, "B1", s.listed(t))
+		s.begin(t)
+		write(t, s.writers[1], 2, 2)
+		synctest.Wait()
+		d.bus.exclude(s.a)
+		refused := s.writers[1].writer.id
+		d.bus.conceal = func(ep derecho.Endpoint, _ *busNode) bool { return ep.ID == refused }
+		d.bus.rejoin(s.a)
+		synctest.Wait()
+		require.Equal(t, "B-", s.listed(t), "there is no writer")
+		write(t, s.writers[0], 1, 3)
+		s.end(t)
+		require.Empty(t, s.listed(t))
+		require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
+		write(t, s.writers[0], 1, 4)
+		s.begin(t)
+		write(t, s.writers[0], 1, 5)
+		s.end(t)
+		require.Equal(t, "A4 A5", s.listed(t))
+	})
+}
+
 // A set of IDs holds what was added to it, in as few ranges as can be.
 func TestIDSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

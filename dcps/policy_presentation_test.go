@@ -562,7 +562,11 @@ func (s *stage) list(t *testing.T) string {
 		samples, err := any.(*DataReader[track]).Take(MaxSamples(1))
 		require.NoError(t, err)
 		x := samples.At(0)
-		out = append(out, fmt.Sprintf("%s%d", any.TopicName(), x.Data().Value))
+		if d := x.Data(); d != nil {
+			out = append(out, fmt.Sprintf("%s%d", any.TopicName(), d.Value))
+		} else {
+			out = append(out, any.TopicName()+"-")
+		}
 		samples.Close()
 	}
 	return strings.Join(out, " ")

@@ -63,10 +63,13 @@ type writer struct {
 	budget    atomic.Int64 // LATENCY_BUDGET: how long a message may wait for others, ns
 	waits     whileOpen    // what Write and its kin wait with; who has turn
 	set       openSet      // PRESENTATION coherent_access; who has turn
-	marking   atomic.Bool  // somebody has asked for a mark, which takes its place only after this is false again
-	bySource  bool         // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
-	stamped   int64        // with it, ns of the latest timestamp; who has turn
-	info      []byte       // what the domain was told of the writer; guarded by entity.changing
+	// known: this process was told of the writer, in its present incarnation, so all others are or will be. The polling
+	// goroutine stores it before it lets anybody send as another incarnation; who sends loads it.
+	known    atomic.Bool
+	marking  atomic.Bool // somebody has asked for a mark, which takes its place only after this is false again
+	bySource bool        // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
+	stamped  int64       // with it, ns of the latest timestamp; who has turn
+	info     []byte      // what the domain was told of the writer; guarded by entity.changing
 	// direct is how most of its messages get their place; nil if the QoS asks for more than that. See direct.go.
 	direct *derecho.Outlet
 	usual  usualSize

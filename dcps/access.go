@@ -77,7 +77,6 @@ type stream struct {
 	a      *access
 	r      *reader
 	src    *source
-	w      *endpoint
 	key    endpointKey // the writer
 	member *member     // its process
 	known  bool        // the reader gets all that the writer sends, from its first message on
@@ -106,7 +105,7 @@ type waiting struct {
 	begin bool // it is the first of its part
 	end   *setEnd
 	free  bool // its set is complete: it may leave
-	// acquainted: the writers that it names had not ended when this process joined.
+	// acquainted: this process was told of the writers that it names, or will be; see met.go.
 	acquainted bool
 }
 
@@ -115,7 +114,7 @@ func (h *hub) newMatch(w *endpoint, r *reader, src *source) match {
 	m := match{r: r, src: src}
 	if a := r.sub.access; a != nil {
 		m.stream = &stream{
-			a: a, r: r, src: src, w: w, key: w.key, member: h.member(w.key.node), lossy: w.path == topic.Unordered,
+			a: a, r: r, src: src, key: w.key, member: h.member(w.key.node), lossy: w.path == topic.Unordered,
 			known: w.knows(),
 		}
 		if c := h.channels[w.at]; !r.durable || !w.path.Keeps() || c != nil && !c.awaiting {
@@ -153,7 +152,7 @@ func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
 	}
 	s.queue = append(s.queue, waiting{
 		it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0, begin: m.Flags&flagSetBegin != 0,
-		acquainted: (s.known || s.w.marked) && m.Flags&(flagPast|flagAgain) == 0,
+		acquainted: m.Flags&(flagPast|flagAgain) == 0,
 	})
 	h.touch(s.a)
 }

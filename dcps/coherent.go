@@ -61,6 +61,8 @@ type part struct {
 // lost: the end of the part is not sent.
 func (p part) lost() bool { return p.first > p.last }
 
+func (p *part) lose() { p.last = p.first - 1 }
+
 // setEnd is the payload of kindSetEnd.
 type setEnd struct {
 	number uint64
@@ -150,7 +152,10 @@ func (p *presenting) configure(q qos.Presentation) {
 }
 
 // openSet is a writer's part of the set that is open; who has the writer's turn.
-type openSet struct{ first uint64 }
+type openSet struct {
+	first      uint64 // its first message; 0 for none
+	exclusions uint64 // doubt.exclusions from before that had its place
+}
 
 // tailRoom gives the writers of the Publisher, and how many bytes a message has after its sample to tell of them.
 func (w *writer) tailRoom() ([]*writer, int) {
@@ -173,7 +178,7 @@ func (w *writer) number(r *reservation, all []*writer) {
 	if p.coherent && (p.open.Load() > 0 || w.set.first != 0) {
 		r.flags |= flagInSet
 		if w.set.first == 0 {
-			w.set.first = r.seq
+			w.set = openSet{r.seq, r.exclusions}
 			r.flags |= flagSetBegin
 		}
 	}
@@ -183,7 +188,7 @@ func (w *writer) number(r *reservation, all []*writer) {
 	r.flags |= flagOrdered
 	le, n := binary.LittleEndian, 0
 	for _, o := range all {
-		if seq := o.turn.number(); o != w && seq > 0 && o.known.Load() { // who is not would be waited for
+		if seq := o.turn.number(); o != w && seq > 0 && o.known.Load() {
 			r.tail = le.AppendUint32(r.tail, uint32(o.id))
 			r.tail = le.AppendUint64(r.tail, seq)
 			n++
@@ -213,7 +218,8 @@ func (pub *Publisher) BeginCoherentChanges() error {
 // EndCoherentChanges ends a coherent set (DDS: end_coherent_changes). Without a BeginCoherentChanges before it fails
 // with ErrPreconditionNotMet. It waits for other goroutines that write, and for room, like Write. If a writer stays
 // busy (ErrTimeout), the set goes on, and can be ended again; if there is no room for its end, readers do not see the
-// set.
+// set. Nor do they in scope GROUP if the domain went on without this process in the midst of it, which is told as
+// derecho.ErrExcluded (ErrPreconditionNotMet).
 func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	const op = "EndCoherentChanges"
 	if pub.absent() {
@@ -252,16 +258,26 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 	pub.present.number++
 	end := &setEnd{number: pub.present.number}
 	var in []*writer
+	var began []uint64
 	var errs []error
 	for _, w := range writers {
 		if w.set.first != 0 {
 			in = append(in, w)
-			p := part{w.id, w.set.first, w.turn.number()}
-			if !w.known.Load() { // its process has joined again without it: there is no room for the end, which would be waited for
-				p.last = p.first - 1
+			end.parts = append(end.parts, part{w.id, w.set.first, w.turn.number()})
+			began = append(began, w.set.exclusions)
+			w.set = openSet{}
+		}
+	}
+	// Of a set in the midst of which this process was excluded some parts are lost, so all are.
+	cut := false
+	lose := func() {
+		for i, w := range in {
+			cut = cut || pub.present.group && w.doubt.exclusions.Load() != began[i]
+		}
+		for i, w := range in {
+			if cut || !w.known.Load() {
+				end.parts[i].lose()
 			}
-			end.parts = append(end.parts, p)
-			w.set.first = 0
 		}
 	}
 	// What waits for no room has its place first, and is gone before anybody waits: all that the process sends on the
@@ -273,8 +289,9 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			errs = append(errs, err)
 		}
 		if !e.placed {
-			end.parts[i].last = end.parts[i].first - 1
+			end.parts[i].lose()
 		}
+		lose() // by now: it may have waited
 		return e
 	}
 	lossy := make([]setEndSlot, len(in))
@@ -294,6 +311,9 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 				w.mark()
 			}
 		}
+	}
+	if cut && len(errs) == 0 {
+		errs = append(errs, failure(op, pub.what, "the coherent set is lost: begin another one", derecho.ErrExcluded))
 	}
 	return errors.Join(errs...)
 }

@@ -24,6 +24,8 @@ type bus struct {
 	lose     func(m *derecho.Message, to *busNode) bool
 	// conceal has a node not be told of an endpoint, which whoever set it does later.
 	conceal func(ep derecho.Endpoint, to *busNode) bool
+	// undrained, if not nil, has a node wait until it is closed before it is told of the removal of an endpoint of its own.
+	undrained chan struct{}
 	// reserved and committing are called, if not nil, when a place was taken and the writer does not know of it yet, and
 	// before one is committed.
 	reserved, committing func()
@@ -294,7 +296,13 @@ func (n *busNode) RemoveEndpoint(ctx context.Context, id derecho.EndpointID) err
 func (n *busNode) remove(which func(derecho.Endpoint) bool) {
 	for _, ep := range n.endpoints {
 		if which(ep) {
-			n.b.each(func(o *busNode) { o.h.EndpointRemoved(ep) })
+			undrained := n.b.undrained
+			n.b.each(func(o *busNode) {
+				if o == n && undrained != nil {
+					<-undrained
+				}
+				o.h.EndpointRemoved(ep)
+			})
 		}
 	}
 	n.endpoints = slices.DeleteFunc(n.endpoints, which)

@@ -62,7 +62,6 @@ type endpoint struct {
 	// of a writer: the latest number that this process was handed, of a message that PRESENTATION or the path adds
 	// something to
 	handed  uint64
-	marked  bool                   // of a writer: this process was handed a mark of it
 	matches []match                // of a writer: the readers of this process that it serves
 	writer  *writer                // if it is a writer of this process
 	reader  *reader                // if it is a reader of this process
@@ -144,7 +143,7 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 			h.accepted(&e.reader.entity)
 		}
 		if e.writer != nil {
-			e.writer.known.Store(true)
+			e.writer.known.Store(!e.writer.ended.Load())
 			h.accepted(&e.writer.entity)
 		}
 	}
@@ -337,8 +336,10 @@ func without(list []*endpoint, e *endpoint) []*endpoint {
 }
 
 func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
-	if w.writer != nil && !w.withdrawn() {
+	if w.writer != nil {
 		w.writer.known.Store(false)
+	}
+	if w.writer != nil && !w.withdrawn() {
 		h.keepOwn(w)
 		w.writer.outlived()
 	}
@@ -452,7 +453,7 @@ func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 			continue
 		}
 		if len(w.matches) == 0 && !w.path.Keeps() {
-			w.hand(m)
+			w.handed = max(w.handed, m.WriterSeq)
 			continue
 		}
 		if m.Kind != kindData || m.Flags != 0 || !w.simple() {
@@ -484,14 +485,8 @@ func (h *hub) writerOf(m *derecho.Message) *endpoint {
 	return e
 }
 
-// hand notes that this process is handed a message of a writer.
-func (w *endpoint) hand(m *derecho.Message) {
-	w.handed = max(w.handed, m.WriterSeq) // what is sent again has a number of before
-	w.marked = w.marked || m.Flags&flagMark != 0
-}
-
 func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
-	w.hand(m)
+	w.handed = max(w.handed, m.WriterSeq) // what is sent again has a number of before
 	ok := true
 	if m.Flags&flagOrdered != 0 || m.Kind == kindSetEnd {
 		var err error

@@ -11,10 +11,9 @@ import (
 // name a writer that this process has not been told of yet, and that has a part which readers here are to get: it waits for
 // that writer to be introduced.
 //
-// It must not wait for one that had ended before this process joined. What cannot name such a writer was sent when its own
-// writer knew of a reader here: all that comes of a writer that was introduced after the reader, or behind its mark
-// (coherent.go). What is of the past, or sent again after an exclusion, can. Nor does anything name a writer that its own
-// process has not been told of (writer.known), as when that has joined again and the writer's log can not be used.
+// It must not wait for one that nobody is to be told of any more, or that may not be told of for long: one that had ended before
+// this process joined, or that its own process has joined again without. No message names one (writer.known), but for what is of
+// the past, or sent again after an exclusion, which does not wait.
 
 // introduced notes that the hub was told of an endpoint, also if it can make nothing of it.
 func (h *hub) introduced(ep derecho.Endpoint) {
@@ -53,7 +52,7 @@ func (s *stream) awaits(e *waiting, id derecho.EndpointID) bool {
 }
 
 // idSet is a set of the IDs of a process's endpoints: ascending ranges that do not touch. IDs are given one after the other, so
-// there are not many, however many endpoints come and go.
+// there are not many, however many endpoints come and go: one more for each ID that is never announced.
 type idSet []idRange
 
 type idRange struct{ first, last derecho.EndpointID }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -118,73 +119,195 @@ func TestGroupSetOfAWriterThatIsNeverKnown(t *testing.T) {
 	})
 }
 
-// What was sent before the subscriber's process knew its writer may name one that had ended by then, and does not wait for it.
-func TestGroupSetOfAWriterThatHadEnded(t *testing.T) {
+// So it is if the publisher's process has joined again before, or if nothing can be sent as the readers come: what comes of a
+// writer may be ahead of its mark.
+func TestGroupSetBeforeTheMark(t *testing.T) {
+	behindStranger := func(t *testing.T, d *domain, s *stage) {
+		unknown := conceal(s)
+		s.addWriters(t, []string{"B"})
+		behind := &delayed{d: d, at: s.b}
+		behind.hold(t, s.writers[1].writer)
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 2)
+		s.end(t)
+		require.Empty(t, s.listed(t))
+		unknown.introduce()
+		behind.release()
+		require.Equal(t, "A1 B2", s.listed(t))
+	}
 	virtually(t, func(t *testing.T, d *domain) {
-		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, false))
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		s.addReaders(t, []string{"A", "B"})
+		d.bus.exclude(s.a)
+		d.bus.rejoin(s.a)
+		s.addWriters(t, []string{"A"})
+		behindStranger(t, d, s)
+	})
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
 		s.addWriters(t, []string{"A"})
 		synctest.Wait()
-		mark := &delayed{d: d, at: s.b}
-		mark.hold(t, s.writers[0].writer)
-		s.addReaders(t, []string{"A"})
+		d.bus.isolate(s.a, derecho.ErrNoMajority)
+		s.addReaders(t, []string{"A", "B"})
+		time.Sleep(markRetry / 5)
+		d.bus.isolate(s.a, nil)
+		time.Sleep(markRetry / 5)
+		behindStranger(t, d, s)
+	})
+}
+
+// joins adds a process with a reader of A, which takes the place of the stage's subscriber.
+func (s *stage) joins(t *testing.T) {
+	q := qos.DefaultSubscriber()
+	q.Presentation = present(qos.PresentationGroup, true, true)
+	s.b = s.d.node(t)
+	sub, err := s.b.p.NewSubscriber(WithSubscriberQos(q))
+	require.NoError(t, err)
+	s.sub, s.readers = sub, nil
+	s.addReaders(t, []string{"A"})
+	synctest.Wait()
+}
+
+// A process that joins when a writer has been withdrawn is never told of it, and waits for nothing of it: not while its own
+// process has not heard yet that it is gone, nor for what was about to be written before it was closed.
+func TestGroupOrderBesideAWriterThatHasEnded(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		s.addWriters(t, []string{"A", "B"})
 		synctest.Wait()
-		require.NotEmpty(t, mark.kept)
-		w := s.writers[0].writer
-		const ended = derecho.EndpointID(99)
-		seq := uint64(1)
-		send := func(number uint64, value int32) {
-			end := &setEnd{number: number, parts: []part{{w.id, seq, seq}, {ended, 1, 1}}}
-			sample := *sampleMessage(t, &track{ID: 1, Value: value}, seq)
-			sample.Flags = flagInSet | flagSetBegin
-			last := derecho.Message{Header: derecho.Header{Kind: kindSetEnd, WriterSeq: seq + 1}, Payload: end.encode()}
-			seq += 3
-			on, from := d.bus.of(s.b), s.a.p.core.ID()
-			d.bus.mu.Lock()
-			defer d.bus.mu.Unlock()
-			for _, m := range []derecho.Message{sample, last} {
-				m.Sender, m.Writer = from, w.id
-				on.do(func() { on.h.Deliver(w.at.sg, []derecho.Message{m}) })
-			}
-		}
-		send(1, 1)
-		require.Equal(t, "1:1", s.seen(t))
-		mark.kept[0].WriterSeq = seq
-		seq++
-		mark.release()
-		send(2, 2)
-		require.Equal(t, "data", s.seen(t), "it had not ended when this was sent")
+		write(t, s.writers[1], 1, 1)
+		gone := make(chan struct{})
+		d.bus.mu.Lock()
+		d.bus.undrained = gone
+		d.bus.mu.Unlock()
+		closed := make(chan error)
+		go func() { closed <- s.writers[1].Close() }()
+		synctest.Wait()
+		s.joins(t)
+		write(t, s.writers[0], 1, 2)
+		require.Equal(t, "A2", s.listed(t))
+		close(gone)
+		require.NoError(t, <-closed)
+		write(t, s.writers[0], 1, 3)
+		require.Equal(t, "A3", s.listed(t))
+	})
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		s.addWriters(t, []string{"A", "B"})
+		synctest.Wait()
+		write(t, s.writers[1], 1, 1)
+		a := s.writers[0].writer
+		require.NoError(t, a.takeTurn(patiently(t), "test", time.Time{}))
+		written := make(chan error)
+		go func() { written <- s.writers[0].Write(patiently(t), &track{ID: 1, Value: 2}) }()
+		synctest.Wait() // it knows of B, and waits for its turn
+		require.NoError(t, s.writers[1].Close())
+		s.joins(t)
+		a.turn.leave()
+		require.NoError(t, <-written)
+		require.Equal(t, "A2", s.listed(t))
+	})
+}
+
+// So it is with a set in the midst of which a writer was closed.
+func TestGroupSetInTheMidstOfWhichAWriterIsClosed(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		s.addWriters(t, []string{"A", "B"})
+		synctest.Wait()
+		s.begin(t)
+		write(t, s.writers[1], 1, 1)
+		gone := make(chan struct{})
+		d.bus.mu.Lock()
+		d.bus.undrained = gone
+		d.bus.mu.Unlock()
+		closed := make(chan error)
+		go func() { closed <- s.writers[1].Close() }()
+		synctest.Wait()
+		s.joins(t)
+		write(t, s.writers[0], 1, 2)
+		_ = s.pub.EndCoherentChanges(patiently(t)) // whether there is room for the end of the writer that is closed depends
+		close(gone)
+		require.NoError(t, <-closed)
+		require.Empty(t, s.listed(t))
+		require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
+		write(t, s.writers[0], 1, 3)
+		require.Equal(t, "A3", s.listed(t))
 	})
 }
 
 // When the publisher's process has joined again, and one of its writers is refused, the others are not held up by it. Of a set
-// that was begun before no part is seen.
+// that was begun before no part is seen, also if what the others send then comes before their marks.
 func TestGroupSetsBesideAWriterThatIsRefused(t *testing.T) {
-	virtually(t, func(t *testing.T, d *domain) {
-		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
-		s.addReaders(t, []string{"A", "B"})
-		s.addWriters(t, []string{"A", "B"})
-		synctest.Wait()
-		write(t, s.writers[1], 2, 1)
-		require.Equal(t, "B1", s.listed(t))
-		s.begin(t)
-		write(t, s.writers[1], 2, 2)
-		synctest.Wait()
-		d.bus.exclude(s.a)
-		refused := s.writers[1].writer.id
-		d.bus.conceal = func(ep derecho.Endpoint, _ *busNode) bool { return ep.ID == refused }
-		d.bus.rejoin(s.a)
-		synctest.Wait()
-		require.Equal(t, "B-", s.listed(t), "there is no writer")
-		write(t, s.writers[0], 1, 3)
-		s.end(t)
-		require.Empty(t, s.listed(t))
-		require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
-		write(t, s.writers[0], 1, 4)
-		s.begin(t)
-		write(t, s.writers[0], 1, 5)
-		s.end(t)
-		require.Equal(t, "A4 A5", s.listed(t))
-	})
+	for _, late := range []bool{false, true} {
+		virtually(t, func(t *testing.T, d *domain) {
+			s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+			s.addReaders(t, []string{"A", "B"})
+			s.addWriters(t, []string{"A", "B"})
+			synctest.Wait()
+			write(t, s.writers[1], 2, 1)
+			require.Equal(t, "B1", s.listed(t))
+			s.begin(t)
+			write(t, s.writers[1], 2, 2)
+			synctest.Wait()
+			d.bus.exclude(s.a)
+			refused, publisher := s.writers[1].writer.id, d.bus.of(s.a)
+			d.bus.conceal = func(ep derecho.Endpoint, to *busNode) bool {
+				if ep.ID == refused && to == publisher && late {
+					to.do(func() { time.Sleep(markRetry / 5) }) // the others have been announced, and can not send yet
+				}
+				return ep.ID == refused
+			}
+			d.bus.rejoin(s.a)
+			time.Sleep(markRetry * 2 / 5)
+			require.Equal(t, "B-", s.listed(t), "there is no writer")
+			write(t, s.writers[0], 1, 3)
+			require.ErrorIs(t, s.pub.EndCoherentChanges(patiently(t)), ErrPreconditionNotMet)
+			require.Empty(t, s.listed(t))
+			require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
+			write(t, s.writers[0], 1, 4)
+			s.begin(t)
+			write(t, s.writers[0], 1, 5)
+			s.end(t)
+			require.Equal(t, "A4 A5", s.listed(t))
+		})
+	}
+}
+
+// Of a set that is open when the publisher's process is excluded no part is seen, also if all its writers are back and send again
+// what they keep. EndCoherentChanges says so.
+func TestGroupSetInTheMidstOfWhichThePublisherIsExcluded(t *testing.T) {
+	for _, kind := range []qos.DurabilityKind{qos.DurabilityVolatile, qos.DurabilityTransientLocal} {
+		virtually(t, func(t *testing.T, d *domain) {
+			s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+			for _, name := range []string{"A", "B"} {
+				s.readers = append(s.readers, readerOn(t, s.b, s.sub, name, readerQos(func(q *qos.DataReader) { q.Durability.Kind = kind })))
+				s.writers = append(s.writers, writerOn(t, s.a, s.pub, name, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = kind })))
+			}
+			synctest.Wait()
+			write(t, s.writers[0], 1, 0)
+			require.Equal(t, "A0", s.listed(t))
+			s.begin(t)
+			write(t, s.writers[1], 2, 1)
+			synctest.Wait()
+			d.bus.exclude(s.a)
+			d.bus.rejoin(s.a)
+			time.Sleep(time.Second)
+			require.Equal(t, "A-", s.listed(t))
+			write(t, s.writers[0], 1, 3)
+			err := s.pub.EndCoherentChanges(patiently(t))
+			require.ErrorIs(t, err, derecho.ErrExcluded)
+			checkTold(t, err)
+			require.Empty(t, s.listed(t))
+			require.Positive(t, s.readers[0].SampleLostStatus().TotalCount)
+			s.begin(t)
+			write(t, s.writers[0], 1, 4)
+			write(t, s.writers[1], 2, 5)
+			s.end(t)
+			require.Equal(t, "A4 B5", s.listed(t))
+		})
+	}
 }
 
 // A set of IDs holds what was added to it, in as few ranges as can be.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
@@ -224,7 +225,7 @@ func TestIgnoreTopicBesideCoherentSets(t *testing.T) {
 }
 
 // A Publisher's process that the others went on without in the midst of a set of a GROUP, and that joins again, has the
-// readers see nothing of that set; those that it writes then they see as a whole.
+// readers see nothing of that set, and is told; those that it writes then they see as a whole.
 func TestGroupSetWhenTheWriterIsExcluded(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationGroup, true, true), "A", "B")
@@ -243,7 +244,8 @@ func TestGroupSetWhenTheWriterIsExcluded(t *testing.T) {
 			d.bus.rejoin(s.a)
 			require.NoError(t, s.a.p.WaitForDomain(patiently(t)))
 		})
-		require.NoError(t, err)
+		require.ErrorIs(t, err, derecho.ErrExcluded)
+		checkTold(t, err)
 		require.Equal(t, "- | -", s.seen(t), "only that the writers of before are gone")
 		require.NoError(t, set(3, func() {}))
 		require.Equal(t, "1:3 | 1:3", s.seen(t))

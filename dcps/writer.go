@@ -63,8 +63,10 @@ type writer struct {
 	budget    atomic.Int64 // LATENCY_BUDGET: how long a message may wait for others, ns
 	waits     whileOpen    // what Write and its kin wait with; who has turn
 	set       openSet      // PRESENTATION coherent_access; who has turn
-	// known: this process was told of the writer, in its present incarnation, so all others are or will be. The polling
-	// goroutine stores it before it lets anybody send as another incarnation; who sends loads it.
+	// known: whoever gets what is sent now was told of the writer, or will be. The polling goroutine stores true when it is told
+	// itself, and false when its process is excluded, before anybody can send as another incarnation; Close stores false before
+	// it withdraws the writer. Who sends loads it after the message has its place: a place in an epoch with a member that
+	// joined behind the withdrawal is taken after that.
 	known    atomic.Bool
 	marking  atomic.Bool // somebody has asked for a mark, which takes its place only after this is false again
 	bySource bool        // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
@@ -250,7 +252,7 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 	node, err := w.place(ctx, w.at.ch, size, deadline, &r.slot)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
-		*r = reservation{node: node, at: at}
+		*r = reservation{node: node, at: at, exclusions: exclusions}
 		w.number(r, others)
 		return nil
 	}
@@ -531,6 +533,7 @@ func (w *writer) farewell(ctx context.Context) error {
 	if w.sayClosing(ctx) == nil {
 		_ = w.p.core.WaitAcked(ctx, w.at.sg)
 	}
+	w.known.Store(false) // first: who joins behind the removal is not told of the writer
 	gone := w.p.core.RemoveEndpoint(ctx, w.id)
 	if gone == nil || errors.Is(gone, derecho.ErrClosed) || w.p.failure.Load() != nil {
 		return nil

@@ -143,7 +143,10 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 			h.accepted(&e.reader.entity)
 		}
 		if e.writer != nil {
-			e.writer.known.Store(!e.writer.ended.Load())
+			e.writer.known.Store(true)
+			if e.writer.ended.Load() { // looked at after the store: Close stores ended, then known
+				e.writer.known.Store(false)
+			}
 			h.accepted(&e.writer.entity)
 		}
 	}

@@ -169,6 +169,20 @@ func (s *stage) joins(t *testing.T) {
 	synctest.Wait()
 }
 
+// withdraws has a writer closed and its process not be told that it is gone, until that is finished.
+func (s *stage) withdraws(t *testing.T, w *DataWriter[track]) (finish func()) {
+	gone, closed := make(chan struct{}), make(chan error)
+	s.d.bus.mu.Lock()
+	s.d.bus.undrained = gone
+	s.d.bus.mu.Unlock()
+	go func() { closed <- w.Close() }()
+	synctest.Wait()
+	return func() {
+		close(gone)
+		require.NoError(t, <-closed)
+	}
+}
+
 // A process that joins when a writer has been withdrawn is never told of it, and waits for nothing of it: not while its own
 // process has not heard yet that it is gone, nor for what was about to be written before it was closed.
 func TestGroupOrderBesideAWriterThatHasEnded(t *testing.T) {
@@ -177,18 +191,11 @@ func TestGroupOrderBesideAWriterThatHasEnded(t *testing.T) {
 		s.addWriters(t, []string{"A", "B"})
 		synctest.Wait()
 		write(t, s.writers[1], 1, 1)
-		gone := make(chan struct{})
-		d.bus.mu.Lock()
-		d.bus.undrained = gone
-		d.bus.mu.Unlock()
-		closed := make(chan error)
-		go func() { closed <- s.writers[1].Close() }()
-		synctest.Wait()
+		finish := s.withdraws(t, s.writers[1])
 		s.joins(t)
 		write(t, s.writers[0], 1, 2)
 		require.Equal(t, "A2", s.listed(t))
-		close(gone)
-		require.NoError(t, <-closed)
+		finish()
 		write(t, s.writers[0], 1, 3)
 		require.Equal(t, "A3", s.listed(t))
 	})
@@ -218,18 +225,11 @@ func TestGroupSetInTheMidstOfWhichAWriterIsClosed(t *testing.T) {
 		synctest.Wait()
 		s.begin(t)
 		write(t, s.writers[1], 1, 1)
-		gone := make(chan struct{})
-		d.bus.mu.Lock()
-		d.bus.undrained = gone
-		d.bus.mu.Unlock()
-		closed := make(chan error)
-		go func() { closed <- s.writers[1].Close() }()
-		synctest.Wait()
+		finish := s.withdraws(t, s.writers[1])
 		s.joins(t)
 		write(t, s.writers[0], 1, 2)
 		_ = s.pub.EndCoherentChanges(patiently(t)) // whether there is room for the end of the writer that is closed depends
-		close(gone)
-		require.NoError(t, <-closed)
+		finish()
 		require.Empty(t, s.listed(t))
 		require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
 		write(t, s.writers[0], 1, 3)

@@ -42,7 +42,12 @@ func (t *trigger) update() {
 	if t.ready == nil && len(t.sets) == 0 {
 		return
 	}
-	v := t.eval()
+	t.set(t.eval())
+}
+
+// set notes whether the condition holds, and wakes who waits if it has begun to. What was noted is changed nowhere else
+// but back to false: who waits would not be told.
+func (t *trigger) set(v bool) {
 	if v == t.value {
 		return
 	}
@@ -60,7 +65,7 @@ func (t *trigger) update() {
 }
 
 func (t *trigger) readyLocked() <-chan struct{} {
-	if t.value = t.eval(); t.value {
+	if t.set(t.eval()); t.value {
 		return closedChan
 	}
 	if t.ready == nil {
@@ -83,7 +88,16 @@ func (c *entityCondition) triggerValue() bool {
 	}
 	c.e.lock()
 	defer c.e.unlock()
-	return c.t.eval()
+	return c.look()
+}
+
+// look tells whether the condition holds. Called with the entity's lock held.
+func (c *entityCondition) look() bool {
+	v := c.t.eval()
+	if !v {
+		c.t.value = false // it may hold again before the lock is given back: who waits is told then
+	}
+	return v
 }
 
 func (c *entityCondition) readyChan() <-chan struct{} {
@@ -109,7 +123,7 @@ func (c *entityCondition) attach(ws *WaitSet) {
 	if !slices.Contains(c.t.sets, ws) {
 		c.t.sets = append(c.t.sets, ws)
 	}
-	if c.t.value = c.t.eval(); c.t.value {
+	if c.t.set(c.t.eval()); c.t.value {
 		ws.notify()
 	}
 }
@@ -289,7 +303,7 @@ func (c *GuardCondition) attach(ws *WaitSet) {
 	if !slices.Contains(c.t.sets, ws) {
 		c.t.sets = append(c.t.sets, ws)
 	}
-	if c.t.value = c.value; c.value {
+	if c.t.set(c.value); c.value {
 		ws.notify()
 	}
 }

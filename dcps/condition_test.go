@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/omg-dds-go/dds/qos"
@@ -294,4 +295,64 @@ func TestConditionLooksAtEachEntryOnce(t *testing.T) {
 		c.unlink(c.first)
 	}
 	require.False(t, c.anySince(&s, &seen))
+}
+
+// Who waits is told whoever else asks in the moment in which the condition begins to hold.
+func TestConditionThatOthersLookAt(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+		synctest.Wait()
+		waiting := func(c *ReadCondition) (<-chan struct{}, *WaitSet) {
+			ws := NewWaitSet(c)
+			require.False(t, c.TriggerValue())
+			return c.Ready(), ws
+		}
+		told := func(ready <-chan struct{}, ws *WaitSet) {
+			t.Helper()
+			select {
+			case <-ready:
+			default:
+				require.Fail(t, "the channel is not closed")
+			}
+			require.NotEmpty(t, ws.wake)
+		}
+		// A call has locked the reader, and before it is done something comes.
+		during := func(c *ReadCondition, look func()) {
+			c.e.mu.Lock()
+			write(t, w, 1, 1)
+			synctest.Wait()
+			c.e.drain()
+			look()
+			c.e.unlock()
+			takeText(t, r)
+		}
+		c := r.NewReadCondition(0, 0, 0)
+		ready, ws := waiting(c)
+		during(c, func() { c.t.readyLocked() })
+		told(ready, ws)
+
+		// It holds, does not while TriggerValue looks, and does again before that is done.
+		alive := r.NewReadCondition(SampleNotRead, 0, InstanceAlive)
+		_, ws = waiting(alive)
+		write(t, w, 1, 1)
+		synctest.Wait()
+		<-ws.wake
+		alive.e.mu.Lock()
+		require.NoError(t, w.Dispose(patiently(t), &track{ID: 1}))
+		synctest.Wait()
+		alive.e.drain()
+		require.False(t, alive.look())
+		write(t, w, 2, 2)
+		synctest.Wait()
+		alive.e.unlock()
+		require.NotEmpty(t, ws.wake)
+		takeText(t, r)
+
+		guard := new(GuardCondition)
+		first := guard.Ready()
+		guard.SetTriggerValue(true)
+		require.NoError(t, NewWaitSet().Attach(guard))
+		<-first
+	})
 }

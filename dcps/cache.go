@@ -16,8 +16,11 @@ import (
 //   - A change to not-alive that no unread entry of the instance can report adds an entry without data, at most one
 //     per instance; the next sample replaces it. It does not count against RESOURCE_LIMITS.
 //   - With OWNERSHIP EXCLUSIVE only the owner's samples and disposals count; see instance.admits.
+//   - What is purged (READER_DATA_LIFECYCLE), or gives way when max_instances is reached, is forgotten as a whole, with the
+//     writers that have the instance registered (§2.2.3.22). They count again when they write it.
 //
-// The cache is a plain value: no lock, no goroutine, no clock. Time is nanoseconds since 1970, passed in.
+// The cache is a plain value: no lock, no goroutine, no clock. Time is nanoseconds since 1970, passed in: it is when an item
+// is let in, from which DEADLINE and autopurge count, as nobody could see it before. TIME_BASED_FILTER goes by when it came.
 type cache struct {
 	keepAll        bool
 	depth          int
@@ -25,9 +28,9 @@ type cache struct {
 	maxInstances   int
 	maxPerInstance int
 	rules          cacheRules // all that a sample has to pass besides RESOURCE_LIMITS; 0 for most readers
-	deadline       int64      // ns; 0 for none, like all durations here
-	separation     int64
-	purgeNoWriters int64 // never for none, as 0 means at once
+	deadline       int64      // ns; 0 for none
+	separation     int64      // ns
+	purgeNoWriters int64      // never for none, as 0 means at once
 	purgeDisposed  int64
 
 	instances   map[InstanceHandle]*instance
@@ -36,6 +39,7 @@ type cache struct {
 	runs        runs      // samples behind all entries
 	samples     int       // entries with data
 	unread      int       // entries not read
+	ended       int       // instances that are not alive
 	pass        uint64
 	links       uint64 // entries that were ever put in
 	shifts      uint64 // changes by which an entry may be in other states than before, or not lie behind those that came before it
@@ -104,6 +108,7 @@ type instance struct {
 	samples                 int       // entries with data
 	unread                  int       // entries not read
 	report                  *item     // the entry without data, or nil
+	untold                  *item     // would be report, but an unread entry is there that tells the same
 	writers                 []*source // that have written or registered it, and not unregistered
 	owner                   *source   // OWNERSHIP EXCLUSIVE: nil until the next sample
 	due                     int64     // when DEADLINE is missed
@@ -155,7 +160,7 @@ func newCache(q qos.DataReader) *cache {
 		maxPerInstance: limit(q.ResourceLimits.MaxSamplesPerInstance),
 		rules:          rulesOf(&q),
 		deadline:       finite(q.Deadline.Period),
-		separation:     finite(q.TimeBasedFilter.MinimumSeparation),
+		separation:     int64(q.TimeBasedFilter.MinimumSeparation),
 		purgeNoWriters: int64(q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay),
 		purgeDisposed:  int64(q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay),
 		instances:      make(map[InstanceHandle]*instance),
@@ -196,7 +201,7 @@ func (c *cache) put(it *item, now int64) outcome {
 		v = c.judge(in, it, now)
 	}
 	if v == passes {
-		return c.accept(in, it, now)
+		return c.accept(in, it, now, it.receiveNs)
 	}
 	if in != nil {
 		in.join(it.src)
@@ -238,7 +243,8 @@ func (c *cache) judge(in *instance, it *item, now int64) verdict {
 	if c.rules&ruleBySource != 0 && c.outdated(in, it) {
 		return dropped
 	}
-	if c.rules&ruleSeparated != 0 && in.state == InstanceAlive && now < after(in.acceptedNs, c.separation) {
+	if c.rules&ruleSeparated != 0 && in.state == InstanceAlive && it.receiveNs < after(in.acceptedNs, c.separation) {
+		c.written(in, it.src, now)
 		if c.rules&ruleLatest != 0 {
 			return later
 		}
@@ -247,8 +253,20 @@ func (c *cache) judge(in *instance, it *item, now int64) verdict {
 	return passes
 }
 
-// accept puts a sample in that has passed the rules, if there is room.
-func (c *cache) accept(in *instance, it *item, now int64) outcome {
+// written notes that a writer has written an instance, though the reader does not see what, since a filter is between: the
+// strongest writer owns the instance, and has kept its DEADLINE.
+func (c *cache) written(in *instance, s *source, now int64) {
+	if c.rules&ruleExclusive != 0 && in.admits(s) && !s.silent {
+		in.owner = s
+	}
+	if c.deadline > 0 && in.state == InstanceAlive {
+		in.due = after(now, c.deadline)
+		c.alarms.by(in, in.due)
+	}
+}
+
+// accept puts a sample in that has passed the rules, if there is room. The next one may come minimum_separation after from.
+func (c *cache) accept(in *instance, it *item, now, from int64) outcome {
 	if o := c.room(in); o != accepted {
 		return o
 	}
@@ -270,7 +288,7 @@ func (c *cache) accept(in *instance, it *item, now int64) outcome {
 	}
 	in.join(it.src)
 	if c.rules != 0 {
-		c.follow(in, it, now)
+		c.follow(in, it, from)
 	}
 	if c.deadline > 0 {
 		in.due = after(now, c.deadline)
@@ -285,11 +303,11 @@ func (c *cache) accept(in *instance, it *item, now int64) outcome {
 }
 
 // follow notes what the rules need to know of the latest sample of an instance.
-func (c *cache) follow(in *instance, it *item, now int64) {
+func (c *cache) follow(in *instance, it *item, from int64) {
 	if c.rules&ruleExclusive != 0 && !it.src.silent {
 		in.owner = it.src
 	}
-	in.acceptedNs = now
+	in.acceptedNs = from
 	if in.held != nil { // this one is newer
 		c.release(in.held)
 		in.held = nil
@@ -382,8 +400,9 @@ func (c *cache) revive(in *instance) {
 	}
 	if in.state != InstanceAlive {
 		c.shifts++
+		c.ended--
 	}
-	in.state, in.notAliveNs = InstanceAlive, 0
+	in.state, in.notAliveNs, in.untold = InstanceAlive, 0, nil
 	c.empty.remove(in)
 	if in.report != nil {
 		c.drop(in.report)
@@ -394,14 +413,20 @@ func (c *cache) revive(in *instance) {
 func (c *cache) dispose(h InstanceHandle, by *item, now int64) {
 	c.flat()
 	in := c.instances[h]
-	if in == nil || in.state == InstanceNotAliveDisposed || (c.rules&ruleExclusive != 0 && !in.admits(by.src)) {
+	if in == nil || (c.rules&ruleExclusive != 0 && !in.admits(by.src)) {
 		return
 	}
 	if c.rules&ruleBySource != 0 && !in.disposable(by) {
 		return
 	}
-	c.end(in, InstanceNotAliveDisposed, by, now)
-	c.purgeBy(in, c.purgeDisposed, now)
+	if in.state != InstanceNotAliveDisposed {
+		c.end(in, InstanceNotAliveDisposed, by, now)
+		c.purgeBy(in, c.purgeDisposed, now)
+	}
+	if c.rules&ruleBySource != 0 { // a second disposal, too: what is older than it is too late
+		in.stamped(by)
+		in.raise(by)
+	}
 }
 
 // unregister takes a writer from an instance, which loses its owner or its last writer by it.
@@ -483,21 +508,33 @@ func (c *cache) end(in *instance, state InstanceState, by *item, now int64) {
 		c.letIn(in, now) // its last value is not lost
 		c.dropHeld(in)
 	}
+	if in.state == InstanceAlive {
+		c.ended++
+	}
 	in.state, in.notAliveNs, in.due = state, now, 0
 	c.shifts++
 	c.news = true
-	if in.unread > 0 {
+	in.untold = &item{
+		kind: itemDispose, refs: 1, src: by.src, handle: in.handle,
+		seq: by.seq, writerSeq: by.writerSeq, epoch: by.epoch, sourceNs: by.sourceNs, receiveNs: by.receiveNs, order: by.order,
+	}
+	c.report(in)
+}
+
+// report has a reader of the data find out that an instance is not alive, once no unread entry tells it.
+func (c *cache) report(in *instance) {
+	if in.untold == nil || in.unread > 0 {
 		return
 	}
 	if in.report != nil {
 		c.drop(in.report)
 	}
-	in.report = &item{
-		kind: itemDispose, refs: 1, src: by.src, handle: in.handle,
-		seq: by.seq, writerSeq: by.writerSeq, epoch: by.epoch, sourceNs: by.sourceNs, receiveNs: by.receiveNs, order: by.order,
-	}
+	in.report, in.untold = in.untold, nil
 	c.link(in, in.report)
 }
+
+// full tells that nothing that the application takes makes room for another instance: all are alive.
+func (c *cache) full() bool { return c.ended == 0 }
 
 func (in *instance) has(s *source) bool {
 	for _, w := range in.writers {
@@ -640,6 +677,9 @@ func (c *cache) reap(in *instance) {
 // forget gives up what is known of an instance without entries.
 func (c *cache) forget(in *instance) {
 	delete(c.instances, in.handle)
+	if in.state != InstanceAlive {
+		c.ended--
+	}
 	if c.recent == in {
 		c.recent = nil
 	}

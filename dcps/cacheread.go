@@ -59,11 +59,17 @@ func (s *selection) entry(it *item) bool {
 
 // any tells whether a read with the selection would find something.
 func (c *cache) any(s *selection) bool {
-	if c.anyRun(s) {
+	if s.only != allInstances {
+		c.flat()
+	} else if c.anyRun(s) {
 		return true
 	}
 	if s.query != nil {
 		c.flat()
+	}
+	if s.only != allInstances {
+		in := c.chosen(s)
+		return in != nil && s.instance(in) && in.gives(s)
 	}
 	if c.first == nil || (c.unread == 0 && s.samples == SampleNotRead) {
 		return false
@@ -275,11 +281,13 @@ func (c *cache) describe(out *collection) {
 func (c *cache) handOver(s *selection, out *collection) {
 	c.shifts++
 	for _, it := range out.items {
-		if in := it.inst; it.disposedGen == in.disposedGen && it.noWritersGen == in.noWritersGen {
+		in := it.inst
+		if it.disposedGen == in.disposedGen && it.noWritersGen == in.noWritersGen {
 			in.view = ViewNotNew
 		}
+		in.untold = nil // the info of the entry has said it
 		if c.rules&ruleBySource != 0 {
-			it.inst.shown(it)
+			in.shown(it)
 		}
 		if s.take {
 			c.unlink(it)

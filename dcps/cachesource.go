@@ -68,14 +68,10 @@ func (c *cache) outdated(in *instance, it *item) bool {
 	return !c.keepAll && in.samples >= c.depth && s.before(stampOf(in.oldestSample()))
 }
 
-// disposable tells whether a disposal is not older than what the instance has, and takes note of it.
+// disposable tells whether a disposal is not older than what the instance has.
 func (in *instance) disposable(by *item) bool {
-	if stampOf(by).before(in.stamps.latest) {
-		return false
-	}
-	in.stamped(by)
-	in.raise(by)
-	return true
+	s := stampOf(by)
+	return !s.before(in.stamps.latest) && (in.held == nil || !s.before(stampOf(in.held)))
 }
 
 // placeOf finds behind which entries one belongs, of all and of its instance. Those with data ascend; a report stays where

@@ -9,6 +9,11 @@ func (c *cache) wakeAt() int64 {
 	return sooner(c.alarms.next(), c.expiries.next())
 }
 
+// timed tells whether the cache asks when something is let in; LIFESPAN, which asks too, is of writers.
+func (c *cache) timed() bool {
+	return c.deadline > 0 || c.purgeNoWriters != never || c.purgeDisposed != never
+}
+
 func (c *cache) purgeBy(in *instance, delay, now int64) {
 	if delay != never {
 		c.alarms.by(in, after(now, delay))
@@ -18,7 +23,7 @@ func (c *cache) purgeBy(in *instance, delay, now int64) {
 // retune follows a change of the policies that may change. DEADLINE begins anew for each instance.
 func (c *cache) retune(q *qos.DataReader, now int64) {
 	c.flat()
-	c.rules, c.separation = rulesOf(q), finite(q.TimeBasedFilter.MinimumSeparation)
+	c.rules, c.separation = rulesOf(q), int64(q.TimeBasedFilter.MinimumSeparation)
 	c.purgeNoWriters = int64(q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay)
 	c.purgeDisposed = int64(q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay)
 	d := finite(q.Deadline.Period)
@@ -54,6 +59,7 @@ func (c *cache) tick(now int64) {
 		}
 		in := it.inst
 		c.drop(it)
+		c.report(in) // the entry may have been all that told of the end
 		c.reap(in)
 	}
 	for {
@@ -125,12 +131,12 @@ func (c *cache) tickHeld(in *instance, now int64) {
 func (c *cache) letIn(in *instance, now int64) {
 	it := in.held
 	in.held = nil
-	if c.expired(it, now) || c.rules&ruleExclusive != 0 && !in.admits(it.src) {
+	if c.expired(it, now) || c.rules&ruleExclusive != 0 && !in.admits(it.src) || c.rules&ruleBySource != 0 && c.outdated(in, it) {
 		c.release(it)
 		return
 	}
 	registered := in.has(it.src)
-	if c.accept(in, it, now).refused() {
+	if c.accept(in, it, now, now).refused() {
 		in.held = it
 		return
 	}

@@ -223,25 +223,17 @@ func (r *reader) passes(sample []byte) bool {
 }
 
 // filtered follows a sample that the filter has kept out.
-func (r *reader) filtered(it *item) {
+func (r *reader) filtered(it *item, at int64) {
 	r.kept++
-	r.cache.filtered(it.handle, it.src, it.receiveNs)
+	r.cache.filtered(it.handle, it.src, at)
 }
 
-// filtered notes that a writer has written an instance, though the reader does not see what. An instance that the reader does not
-// know stays unknown.
+// filtered is what the cache learns of a sample that the content filter keeps out. An instance that the reader does not know
+// stays unknown.
 func (c *cache) filtered(h InstanceHandle, src *source, now int64) {
-	in := c.instances[h]
-	if in == nil {
-		return
-	}
-	in.join(src)
-	if c.rules&ruleExclusive != 0 && in.admits(src) && !src.silent {
-		in.owner = src
-	}
-	if c.deadline > 0 && in.state == InstanceAlive {
-		in.due = after(now, c.deadline)
-		c.alarms.by(in, in.due)
+	if in := c.instances[h]; in != nil {
+		in.join(src)
+		c.written(in, src, now)
 	}
 }
 

@@ -272,7 +272,8 @@ func (r *reader) shown(it *item) {
 		at -= it.sourceNs // its age
 	}
 	s.shownNs = max(s.shownNs, at)
-	if s.lapsed && it.receiveNs < after(s.shownNs, s.lease) && r.writers[s.key] == s {
+	// It may have waited for so long that the lease is over again.
+	if s.lapsed && now() < after(s.shownNs, s.lease) && r.writers[s.key] == s {
 		s.lapsed = false
 		r.life(s, it.receiveNs)
 		r.leases.by(s, after(s.shownNs, s.lease))

@@ -44,6 +44,7 @@ type naiveInstance struct {
 	accepted, ended, due int64
 	held                 *naiveEntry
 	latest, floor        *naiveEntry // of BY_SOURCE_TIMESTAMP
+	untold               *naiveEntry // the end, while unread entries are all that tells it
 
 	state      InstanceState
 	view       ViewState
@@ -98,6 +99,9 @@ func (n *naive) tooLate(in *naiveInstance, e naiveEntry) bool {
 // tick does what is due at a time, which is tried for every time at which something may be.
 func (n *naive) tick(now int64) {
 	n.entries = slices.DeleteFunc(n.entries, func(e naiveEntry) bool { return e.valid && n.expired(e, now) })
+	for id, in := range n.instances { // of two that expire at a time the order is not said
+		n.report(id, in)
+	}
 	n.forget()
 	for id, in := range n.instances {
 		if in.held != nil && now >= in.accepted+int64(n.q.TimeBasedFilter.MinimumSeparation) {
@@ -128,7 +132,7 @@ func (n *naive) tick(now int64) {
 func (n *naive) letIn(in *naiveInstance, now int64) {
 	e := *in.held
 	in.held = nil
-	if n.expired(e, now) || !n.admits(in, e.writer, n.strengths) {
+	if n.expired(e, now) || !n.admits(in, e.writer, n.strengths) || n.tooLate(in, e) {
 		return
 	}
 	registered, owner := in.writers[e.writer], in.owner
@@ -172,6 +176,10 @@ func (n *naive) write(e naiveEntry, now int64) outcome {
 			return ignored
 		case soon:
 			in.writers[e.writer] = true
+			in.owner = e.writer
+			if n.q.Deadline.Period != qos.Infinite {
+				in.due = now + int64(n.q.Deadline.Period)
+			}
 			if n.q.Reliability.Kind == qos.ReliabilityReliable {
 				in.held = &e
 			}
@@ -230,7 +238,7 @@ func (n *naive) accept(in *naiveInstance, e naiveEntry, now int64) outcome {
 		in.ngen++
 		in.view = ViewNew
 	}
-	in.state = InstanceAlive
+	in.state, in.untold = InstanceAlive, nil
 	n.removeFirst(func(x naiveEntry) bool { return x.id == e.id && !x.valid })
 	in.writers[e.writer] = true
 	in.owner = e.writer
@@ -260,26 +268,34 @@ func (n *naive) end(id int32, e naiveEntry, state InstanceState, now int64) {
 		in.held = nil
 	}
 	in.state, in.ended = state, now
-	if len(n.of(id, func(x naiveEntry) bool { return !x.read })) > 0 {
+	e.id, e.valid, e.data, e.dgen, e.ngen = id, false, nil, in.dgen, in.ngen
+	in.untold = &e
+	n.report(id, in)
+}
+
+func (n *naive) report(id int32, in *naiveInstance) {
+	if in.untold == nil || len(n.of(id, func(x naiveEntry) bool { return !x.read })) > 0 {
 		return
 	}
 	n.removeFirst(func(x naiveEntry) bool { return x.id == id && !x.valid })
-	e.id, e.valid, e.data, e.dgen, e.ngen = id, false, nil, in.dgen, in.ngen
-	n.entries = append(n.entries, e)
+	n.entries = append(n.entries, *in.untold)
+	in.untold = nil
 }
 
 func (n *naive) dispose(e naiveEntry, now int64) {
 	in := n.instances[e.id]
-	if in == nil || in.state == InstanceNotAliveDisposed || !n.admits(in, e.writer, n.strengths) {
+	if in == nil || !n.admits(in, e.writer, n.strengths) {
 		return
 	}
-	if n.bySource() {
-		if e.before(*in.latest) {
-			return
-		}
-		in.latest, in.floor = &e, newest(in.floor, e)
+	if n.bySource() && (e.before(*in.latest) || in.held != nil && e.before(*in.held)) {
+		return
 	}
-	n.end(e.id, e, InstanceNotAliveDisposed, now)
+	if in.state != InstanceNotAliveDisposed {
+		n.end(e.id, e, InstanceNotAliveDisposed, now)
+	}
+	if n.bySource() {
+		in.latest, in.floor = newest(in.latest, e), newest(in.floor, e)
+	}
 }
 
 func (n *naive) unregister(e naiveEntry, now int64) {
@@ -389,6 +405,7 @@ func (n *naive) collect(s *selection, q *naiveQuery) []string {
 	for _, i := range picked {
 		n.entries[i].read = true
 		in := n.instances[n.entries[i].id]
+		in.untold = nil
 		if n.entries[i].dgen+n.entries[i].ngen == in.dgen+in.ngen {
 			in.view = ViewNotNew
 		}
@@ -456,7 +473,7 @@ func TestCacheAgainstNaive(t *testing.T) {
 			}
 		}
 		watched := watchedSelections(queries)
-		seq := uint64(0)
+		seq, stamps := uint64(0), []int64(nil)
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			seq++
 			// Durations are multiples of 70, steps have different remainders: no two of them cause something for one moment, as
@@ -469,8 +486,12 @@ func TestCacheAgainstNaive(t *testing.T) {
 			id := rapid.Int32Range(1, 3).Draw(t, "id")
 			writer := rapid.IntRange(0, 2).Draw(t, "writer")
 			source := now - rapid.Int64Range(0, 90).Draw(t, "age")
+			for twin.lifespans[writer] > 0 && slices.Contains(stamps, source) {
+				source-- // no two expire at a time
+			}
+			stamps = append(stamps, source)
 			e := naiveEntry{id: id, writer: writer, seq: seq, source: source}
-			it := &item{kind: itemData, refs: 1, src: sources[writer], handle: instanceHandle(id), seq: seq, sourceNs: source}
+			it := &item{kind: itemData, refs: 1, src: sources[writer], handle: instanceHandle(id), seq: seq, sourceNs: source, receiveNs: now}
 			switch op := rapid.SampledFrom([]string{"write", "write", "write", "dispose", "unregister", "close", "gone", "register", "read", "read", "take"}).Draw(t, "op"); op {
 			case "write":
 				live++
@@ -504,14 +525,14 @@ func TestCacheAgainstNaive(t *testing.T) {
 				s.instances = rapid.SampledFrom([]InstanceState{AnyInstanceState, InstanceAlive, InstanceNotAlive}).Draw(t, "instances")
 				drawChoice(t, &s)
 				query := drawQuery(t, &s, queries)
-				found := c.any(&s) // of all instances
+				found := c.any(&s)
 				var out collection
 				c.collect(&s, &out)
 				got, want := texts(&out), twin.collect(&s, query)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s %+v:\ngot  %v\nwant %v", op, s, got, want)
 				}
-				if s.only == allInstances && found != (len(want) > 0) {
+				if found != (len(want) > 0) {
 					t.Fatalf("any is %t, %d were found", found, len(want))
 				}
 				for _, it := range out.items {

@@ -327,9 +327,10 @@ func (r *reader) deliver(it *item) bool {
 			r.lose(seq - line.lastSeq - 1)
 		}
 	}
+	at := r.moment(it)
 	if it.kind == itemData {
-		if o := r.cache.write(it, it.receiveNs); o.refused() {
-			if r.q.Reliability.Kind == qos.ReliabilityReliable {
+		if o := r.cache.write(it, at); o.refused() {
+			if r.waits(o) {
 				return false
 			}
 			r.reject(o, it.handle)
@@ -339,7 +340,7 @@ func (r *reader) deliver(it *item) bool {
 		}
 		line.lastSeq, s.heard = seq, true
 	} else {
-		r.lifecycle(it)
+		r.lifecycle(it, at)
 		if seq != 0 && it.kind != itemGone {
 			line.lastSeq, s.heard = seq, true
 		}
@@ -349,26 +350,41 @@ func (r *reader) deliver(it *item) bool {
 	return true
 }
 
-func (r *reader) lifecycle(it *item) {
+// moment is when an item is let in: now, which is later than it came if it had to wait. Where no policy of time asks it is
+// not looked at.
+func (r *reader) moment(it *item) int64 {
+	if r.cache.timed() || it.src.lifespan != 0 {
+		return now()
+	}
+	return it.receiveNs
+}
+
+// waits tells whether what finds no room waits for it: if the reader is RELIABLE, and somebody can make it. Nobody can for
+// another instance while all are alive: what ends one would come behind what waits, and its writer would not get to it.
+func (r *reader) waits(o outcome) bool {
+	return r.q.Reliability.Kind == qos.ReliabilityReliable && (o != fullInstances || !r.cache.full())
+}
+
+func (r *reader) lifecycle(it *item, at int64) {
 	switch it.kind {
 	case itemFiltered:
-		r.filtered(it)
+		r.filtered(it, at)
 	case itemDispose:
-		r.cache.dispose(it.handle, it, it.receiveNs)
+		r.cache.dispose(it.handle, it, at)
 	case itemUnregister:
 		if it.flags&flagDispose != 0 {
-			r.cache.dispose(it.handle, it, it.receiveNs)
+			r.cache.dispose(it.handle, it, at)
 		}
-		r.cache.unregister(it.handle, it, it.receiveNs)
+		r.cache.unregister(it.handle, it, at)
 	case itemRegister:
 		r.cache.register(it.handle, it.src)
 	case itemClosing:
-		r.cache.depart(it, it.flags&flagDispose != 0, it.receiveNs)
+		r.cache.depart(it, it.flags&flagDispose != 0, at)
 		if !r.durable { // histories may bring its samples again
 			delete(r.lines, it.src.key.origin())
 		}
 	case itemGone:
-		r.cache.depart(it, false, it.receiveNs)
+		r.cache.depart(it, false, at)
 	}
 }
 
@@ -513,11 +529,7 @@ func (r *reader) collectLocked(s *selection) *collection {
 	} else {
 		c = new(collection)
 	}
-	if at := r.cache.wakeAt(); at != 0 {
-		if t := now(); at <= t {
-			r.cache.tick(t)
-		}
-	}
+	r.catchUp()
 	r.countTake(s)
 	r.cache.collect(s, c)
 	r.lending.handOver(s, c)
@@ -529,6 +541,17 @@ func (r *reader) collectLocked(s *selection) *collection {
 		r.unpark()
 	}
 	return c
+}
+
+// catchUp does what is due by now, before somebody looks at the cache. LIFESPAN may make room.
+func (r *reader) catchUp() {
+	if at := r.cache.wakeAt(); at != 0 {
+		if t := now(); at <= t {
+			r.cache.tick(t)
+			r.unpark()
+			r.news()
+		}
+	}
 }
 
 // giveBack ends a collection.

@@ -209,6 +209,7 @@ func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances I
 	var out []AnyDataReader
 	for _, r := range sub.list() {
 		r.lock()
+		r.catchUp()
 		found := r.cache.any(&s)
 		r.unlock()
 		if found {

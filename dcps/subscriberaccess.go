@@ -91,6 +91,7 @@ func (sub *Subscriber) inOrder(readers []*reader, s *selection) []AnyDataReader 
 	var all []entry
 	for _, r := range readers {
 		r.lock()
+		r.catchUp()
 		r.cache.flat()
 		at := uint64(0)
 		for it := r.cache.first; it != nil; it = it.after {
@@ -161,7 +162,7 @@ func (r *reader) see(cut uint64) {
 // cache is rejected.
 func (r *reader) deliverSet(it *item) bool {
 	if o := r.cache.fits(it.members()); o.refused() {
-		if r.q.Reliability.Kind == qos.ReliabilityReliable && r.cache.samples > 0 {
+		if r.cache.samples > 0 && r.waits(o) {
 			return false
 		}
 		for _, member := range it.members() {

@@ -355,8 +355,9 @@ func (r *reader) loan(op string, opts []ReadOption, take bool) (LoanedSamples, e
 }
 
 // Stream takes samples one by one, in the order of their reception, and waits for more, until ctx is done or the loop
-// ends. A sample is valid during its turn of the loop. The last pair has the error that ended the stream, if it was not
-// ctx that did.
+// ends: what the loop has not come to stays with the reader. A sample is valid during its turn of the loop. The last pair
+// has the error that ended the stream, if it was not ctx that did; Instance ends it so once the reader does not know the
+// instance any more.
 func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq2[*Sample[T], error] {
 	return func(yield func(*Sample[T], error) bool) {
 		u := r.untyped()
@@ -365,14 +366,17 @@ func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq
 			yield(nil, s.err)
 			return
 		}
+		next := append(opts[:len(opts):len(opts)], InOrder(), MaxSamples(1))
 		for {
-			if err := u.await(ctx, "Stream", func() bool { return u.offers(&s) }); err != nil {
-				if ctx == nil || ctx.Err() == nil {
-					yield(nil, err)
-				}
+			err := u.await(ctx, "Stream", func() bool { return u.offers(&s) })
+			if ctx != nil && ctx.Err() != nil {
 				return
 			}
-			samples, err := r.Take(append(opts[:len(opts):len(opts)], InOrder())...)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			samples, err := r.Take(next...)
 			if errors.Is(err, ErrNoData) {
 				continue
 			}
@@ -387,15 +391,11 @@ func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq
 	}
 }
 
+// stream has the loop see the one sample of s.
 func (s *Samples[T]) stream(yield func(*Sample[T], error) bool) bool {
 	defer s.Close()
-	for i := range s.Len() {
-		sample := s.At(i)
-		if !yield(&sample, nil) {
-			return false
-		}
-	}
-	return true
+	sample := s.At(0)
+	return yield(&sample, nil)
 }
 
 // NewReadCondition makes a condition that holds while there are samples in the given states (DDS:

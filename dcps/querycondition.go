@@ -153,7 +153,7 @@ func (r *reader) adopt(s *selection, c *ReadCondition) {
 }
 
 // offers tells whether a read with the selection would find something, or fail: its condition may have other parameters
-// by now, or be closed. Called with mu held.
+// by now, or be closed, and its instance not known. Called with mu held.
 func (r *reader) offers(s *selection) bool {
 	if c := s.condition; c != nil {
 		if c.closed {
@@ -161,5 +161,5 @@ func (r *reader) offers(s *selection) bool {
 		}
 		s.query = c.selection.query
 	}
-	return r.cache.any(s)
+	return s.only == onlyThis && r.cache.instances[s.handle] == nil || r.cache.any(s)
 }

@@ -489,9 +489,7 @@ func (w *writer) Close() error {
 		for _, r := range w.loans.close() {
 			w.waste(&r)
 		}
-		ctx, cancel := w.p.parting()
-		defer cancel()
-		err := w.farewell(ctx)
+		err := w.farewell()
 		w.dismantle()
 		return err
 	})
@@ -528,13 +526,18 @@ func (w *writer) pathNow() topic.Path {
 
 // farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell is withdrawn
 // all the same: that tells its readers that it is gone. Its ring stays full, say; in an outage, or while its log is
-// refused, there is nobody to say it to.
-func (w *writer) farewell(ctx context.Context) error {
-	if w.sayClosing(ctx) == nil {
-		_ = w.p.core.WaitAcked(ctx, w.at.sg)
+// refused, there is nobody to say it to. So each of the two has its own time: what waits with a context that is over may
+// not so much as begin.
+func (w *writer) farewell() error {
+	saying, cancel := w.p.parting()
+	if w.sayClosing(saying) == nil {
+		_ = w.p.core.WaitAcked(saying, w.at.sg)
 	}
+	cancel()
 	w.known.Store(false) // first: who joins behind the removal is not told of the writer
-	gone := w.p.core.RemoveEndpoint(ctx, w.id)
+	leaving, cancel := w.p.parting()
+	defer cancel()
+	gone := w.p.core.RemoveEndpoint(leaving, w.id)
 	if gone == nil || errors.Is(gone, derecho.ErrClosed) || w.p.failure.Load() != nil {
 		return nil
 	}

@@ -41,3 +41,32 @@ func TestFarewellThatIsNotAcknowledged(t *testing.T) {
 		require.Zero(t, c.late.Load())
 	})
 }
+
+// Close does not wait for a loan that it is itself about to discard.
+func TestCloseBehindOwnLoan(t *testing.T) {
+	for name, closeIt := range map[string]func(n *node) error{
+		"DomainParticipant": func(n *node) error { return n.p.Close() },
+		"Publisher":         func(n *node) error { return n.pub.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtually(t, func(t *testing.T, d *domain) {
+				n := d.node(t)
+				for range 3 {
+					n.writer(t, writerQos())
+				}
+				if name == "DomainParticipant" { // whose loans may be of another Publisher
+					pub, err := n.p.NewPublisher()
+					require.NoError(t, err)
+					n = &node{p: n.p, pub: pub, sub: n.sub}
+				}
+				lender := n.writer(t, writerQos())
+				l, err := lender.Loan(context.Background(), 100)
+				require.NoError(t, err)
+				begin := time.Now()
+				require.NoError(t, closeIt(n))
+				require.Less(t, time.Since(begin), time.Second)
+				require.ErrorIs(t, l.Publish(100), ErrAlreadyDeleted)
+			})
+		})
+	}
+}

@@ -107,11 +107,16 @@ func (g *group[E]) list() []E {
 	return slices.Collect(g.members.All())
 }
 
+// shut lets nothing in any more.
+func (g *group[E]) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
 // close lets nothing in any more and closes the members.
 func (g *group[E]) close() error {
-	g.mu.Lock()
-	g.closed = true
-	g.mu.Unlock()
+	g.shut()
 	var errs []error
 	for _, e := range g.list() {
 		errs = append(errs, e.Close())

@@ -426,6 +426,9 @@ func (p *DomainParticipant) leave() error {
 	p.topics = nil
 	p.mu.Unlock()
 	close(p.logs.over) // first: who waits for a disk keeps what it makes from being closed
+	for _, pub := range pubs {
+		pub.endLoans() // nothing can be enabled any more that would lend
+	}
 	var errs []error
 	for _, pub := range pubs {
 		errs = append(errs, pub.Close())

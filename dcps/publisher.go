@@ -151,6 +151,8 @@ func (pub *Publisher) Close() error {
 		return missing("Close", "the publisher", "NewPublisher")
 	}
 	return pub.ending.do(func() error {
+		pub.shut()
+		pub.endLoans()
 		err := pub.close()
 		pub.state.close()
 		pub.p.mu.Lock()
@@ -159,4 +161,11 @@ func (pub *Publisher) Close() error {
 		pub.p.entities.remove(&pub.state.entity)
 		return err
 	})
+}
+
+// endLoans discards the loans of all writers, before any of them is closed: each of them would wait for those of the others.
+func (pub *Publisher) endLoans() {
+	for _, w := range pub.list() {
+		w.endLoans()
+	}
 }

@@ -486,13 +486,18 @@ func (w *writer) Close() error {
 			w.dismantle()
 			return nil
 		}
-		for _, r := range w.loans.close() {
-			w.waste(&r)
-		}
+		w.endLoans()
 		err := w.farewell()
 		w.dismantle()
 		return err
 	})
+}
+
+// endLoans discards what is lent, and has the writer lend no more.
+func (w *writer) endLoans() {
+	for _, r := range w.loans.close() {
+		w.waste(&r)
+	}
 }
 
 // dismantle takes the writer out of what its participant knows.

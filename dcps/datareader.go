@@ -109,14 +109,12 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
+	to.retain() // first: the Subscriber may close what it has, which releases the topic
 	if err := sub.adopt(op, r); err != nil {
+		to.release()
 		return nil, err
 	}
 	typed.setListener(l, maskFor(l != nil))
-	to.entity.retain()
-	if to.multi != nil {
-		to.multi.retain()
-	}
 	if sub.enables() {
 		if err := r.enable(op); err != nil {
 			_ = r.Close() // what counts is the error before
@@ -124,6 +122,22 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 		}
 	}
 	return typed, nil
+}
+
+// retain counts a reader of what is subscribed to.
+func (s subscription[T]) retain() {
+	s.entity.retain()
+	if s.multi != nil {
+		s.multi.retain()
+	}
+}
+
+// release is the inverse of retain, for a reader that came to nothing.
+func (s subscription[T]) release() {
+	if s.multi != nil {
+		s.multi.release()
+	}
+	s.entity.release()
 }
 
 // newReader makes the untyped reader, not enabled yet.

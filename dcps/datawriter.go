@@ -92,11 +92,12 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 			return nil, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
+	of.retain() // first: the Publisher may close what it has, which releases the topic
 	if err := pub.add(op, w); err != nil {
+		of.release()
 		return nil, err
 	}
 	typed.setListener(l, maskFor(l != nil))
-	of.retain()
 	if pub.enables() {
 		if err := w.enable(op); err != nil {
 			_ = w.Close() // what counts is the error before

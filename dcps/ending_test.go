@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,6 +68,43 @@ func TestCloseBehindOwnLoan(t *testing.T) {
 				require.Less(t, time.Since(begin), time.Second)
 				require.ErrorIs(t, l.Publish(100), ErrAlreadyDeleted)
 			})
+		})
+	}
+}
+
+// A writer or reader that is closed with what contains it, while it is made, does not take the Topic along.
+func TestTopicOutlivesWhatWasMadeOfIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		open  func(n *node, tp *Topic[track]) error
+		made  func(n *node) bool
+		close func(n *node) error
+	}{
+		"writer": {
+			func(n *node, tp *Topic[track]) error { _, err := NewDataWriter(n.pub, tp); return err },
+			func(n *node) bool { return len(n.pub.list()) > 0 },
+			func(n *node) error { return n.pub.Close() },
+		},
+		"reader": {
+			func(n *node, tp *Topic[track]) error { _, err := NewDataReader(n.sub, tp); return err },
+			func(n *node) bool { return len(n.sub.list()) > 0 },
+			func(n *node) error { return n.sub.Close() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := onBus(t).node(t)
+			tp := n.topic(t)
+			n.p.listening.Lock() // whoever is made stands still where it finds out who listens
+			opened := make(chan error)
+			go func() { opened <- c.open(n, tp) }()
+			for !c.made(n) {
+				runtime.Gosched()
+			}
+			require.NoError(t, c.close(n))
+			n.p.listening.Unlock()
+			require.ErrorIs(t, <-opened, ErrAlreadyDeleted)
+			require.ErrorIs(t, c.open(n, tp), ErrAlreadyDeleted, "and one that is refused does not either")
+			require.NoError(t, tp.SetQos(tp.Qos()))
+			require.Same(t, tp.topicEntity, n.topic(t).topicEntity)
 		})
 	}
 }

@@ -166,6 +166,7 @@ func (w *writer) tailRoom() ([]*writer, int) {
 // number gives a message its number, and what goes with it. The caller has the turn.
 func (w *writer) number(r *reservation, all []*writer) {
 	p := &w.pub.present
+	w.stamped = r.at
 	if !p.coherent && !p.ordered {
 		r.seq = w.turn.another()
 		return

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"context"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -105,4 +106,27 @@ func TestTimestampOfALoanThatWaited(t *testing.T) {
 			require.Equal(t, "1:1 1:2", values(t, r, 2))
 		})
 	}
+}
+
+// A message that is not sent leaves no source timestamp behind, before which none of the writer's may be.
+func TestStampOfAMessageThatIsNotSent(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		d.bus.capacity = 1
+		n := d.node(t)
+		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp }))
+		r := n.reader(t, readerQos())
+		l, err := n.writer(t, writerQos()).Loan(context.Background(), 10) // the ring is full
+		require.NoError(t, err)
+		require.ErrorIs(t, w.Write(context.Background(), &track{ID: 1}, At(time.Now().Add(time.Hour))), ErrTimeout)
+		require.NoError(t, l.Discard())
+		require.NoError(t, w.Write(context.Background(), &track{ID: 1}))
+		d.settle(t)
+		s, err := r.Take()
+		require.NoError(t, err)
+		require.True(t, time.Now().Equal(s.At(0).Info.SourceTimestamp))
+		s.Close()
+		require.NoError(t, w.Write(context.Background(), &track{ID: 1}, At(time.Now().Add(time.Minute))))
+		d.settle(t)
+		require.ErrorIs(t, w.Write(context.Background(), &track{ID: 1}, At(time.Now())), ErrBadParameter)
+	})
 }

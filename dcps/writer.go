@@ -283,7 +283,8 @@ func (w *writer) sizeLimit() string {
 }
 
 // stamp gives a message its source timestamp. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP a writer's ascend, as its numbers
-// do (§2.2.3.17): one that the caller asks for must not be before the latest. The caller has the turn.
+// do (§2.2.3.17): one that the caller asks for must not be before the latest. It is
+// the latest once the message has its number: one that gets none is not sent. The caller has the turn.
 func (w *writer) stamp(op string, from, at int64) (int64, error) {
 	if !w.bySource {
 		if at == atCall {
@@ -300,7 +301,6 @@ func (w *writer) stamp(op string, from, at int64) (int64, error) {
 			Detail: fmt.Sprintf("source timestamp %v is before %v of the writer's latest message, and DESTINATION_ORDER is BY_SOURCE_TIMESTAMP", time.Unix(0, at), time.Unix(0, w.stamped)),
 		}
 	}
-	w.stamped = at
 	return at, nil
 }
 

@@ -30,7 +30,9 @@ func immutable(op, entity string, changes []qos.Change) error {
 	}
 }
 
-// SetQos changes the writer's QoS (DDS: set_qos). Policies that can not change once it is enabled give ErrImmutablePolicy.
+// SetQos changes the writer's QoS (DDS: set_qos). Policies that can not change once it is enabled give ErrImmutablePolicy. A
+// DEADLINE where there was none holds for an instance from its next sample on: a writer whose QoS asks for no record of its
+// instances, be it by a DEADLINE or by RESOURCE_LIMITS, has none, so that writing does not pay for one.
 func (w *DataWriter[T]) SetQos(q qos.DataWriter) error { return w.untyped().setQos(q) }
 
 func (w *writer) setQos(q qos.DataWriter) error {

@@ -152,3 +152,25 @@ func TestCloseEndsSetQos(t *testing.T) {
 	require.Error(t, <-done)
 	require.ErrorIs(t, stuck.gaveUp, context.Canceled, "and not its deadline")
 }
+
+// A DEADLINE that comes later holds from the next sample of an instance, and at once where the writer keeps account of its
+// instances already.
+func TestDeadlineThatComesLater(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		plain := n.writer(t, writerQos())
+		limited := n.writer(t, writerQos(func(q *qos.DataWriter) { q.ResourceLimits.MaxInstances = 10 }))
+		for _, w := range []*DataWriter[track]{plain, limited} {
+			write(t, w, 1, 1)
+			q := w.Qos()
+			q.Deadline.Period = time.Second
+			require.NoError(t, w.SetQos(q))
+		}
+		pass(2*time.Second + time.Millisecond)
+		require.Equal(t, int32(2), limited.OfferedDeadlineMissedStatus().TotalCount)
+		require.Zero(t, plain.OfferedDeadlineMissedStatus().TotalCount)
+		write(t, plain, 1, 2)
+		pass(2*time.Second + time.Millisecond)
+		require.Equal(t, int32(2), plain.OfferedDeadlineMissedStatus().TotalCount)
+	})
+}

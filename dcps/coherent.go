@@ -138,8 +138,8 @@ type presenting struct {
 
 	open atomic.Int32 // begun and not ended; who stores it holds sets
 
-	sets   sync.Mutex // of BeginCoherentChanges and EndCoherentChanges
-	number uint64     // of the latest set; guarded by sets
+	sets   mutex  // of BeginCoherentChanges and EndCoherentChanges
+	number uint64 // of the latest set; guarded by sets
 
 	// order makes number and trailer of a message one step: so the messages of all writers are in one order.
 	order sync.Mutex
@@ -201,7 +201,8 @@ func (w *writer) number(r *reservation, all []*writer) {
 // BeginCoherentChanges begins a coherent set (DDS: begin_coherent_changes): what the writers of the Publisher send
 // until the matching EndCoherentChanges is seen by readers together, or not at all. Calls may be nested; the outermost
 // pair counts. It has an effect if PRESENTATION of the Publisher has coherent_access, and for readers whose Subscriber
-// has it too: in scope GROUP over all writers, in the other scopes for each writer by itself.
+// has it too: in scope GROUP over all writers, in the other scopes for each writer by itself. It waits while another
+// goroutine ends a set, as what is written until then belongs to that.
 func (pub *Publisher) BeginCoherentChanges() error {
 	if pub.absent() {
 		return missing("BeginCoherentChanges", "the publisher", "NewPublisher")
@@ -233,7 +234,9 @@ func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 		return err
 	}
 	p := &pub.present
-	p.sets.Lock()
+	if err := p.sets.lockUntil(ctx); err != nil {
+		return failure(op, pub.what, "another goroutine ends the coherent set, and waits for room or for who writes", err)
+	}
 	defer p.sets.Unlock()
 	if p.open.Load() == 0 {
 		return &Error{Op: op, Entity: pub.what, Code: ErrPreconditionNotMet, Detail: "no coherent set is open: call BeginCoherentChanges first"}
@@ -402,7 +405,14 @@ func (w *writer) mark() {
 func (w *writer) sendMark() bool {
 	w.changing.Lock() // until the writer is enabled; Close waits for what is under way
 	defer w.changing.Unlock()
-	err := w.takeTurn(w.lifetime, "mark", time.Time{})
+	expired, err := true, error(nil)
+	for expired {
+		expired, err = w.turn.take(w.lifetime, time.Now().Add(markRetry))
+		if expired {
+			w.changing.Unlock() // who has the turn may wait for room as long as it likes: SetQos and Close go first
+			w.changing.Lock()
+		}
+	}
 	w.marking.Store(false)
 	if err != nil {
 		return true

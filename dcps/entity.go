@@ -29,7 +29,7 @@ type entity struct {
 	refused atomic.Pointer[error]
 	// changing is held while the entity is enabled, announced anew, or closed: one after the other. It is taken before all
 	// other locks.
-	changing sync.Mutex
+	changing mutex
 
 	mu sync.Mutex
 	// Guarded by mu:
@@ -57,7 +57,7 @@ type entityLogic interface {
 }
 
 func (e *entity) init(p *DomainParticipant, what string, logic entityLogic) {
-	e.p, e.what, e.logic = p, what, logic
+	e.p, e.what, e.logic, e.changing = p, what, logic, newMutex()
 	e.stop, e.wakeListener = make(chan struct{}), make(chan struct{}, 1)
 }
 

@@ -143,7 +143,14 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 // enable joins the domain.
 func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	where := "domain " + strconv.FormatUint(uint64(p.id), 10)
-	p.domain.changing.Lock()
+	ctx, end := until(ctx, p.lifetime)
+	defer end()
+	if err := p.domain.changing.lockUntil(ctx); err != nil {
+		if p.lifetime.Err() != nil {
+			return p.closedError(op)
+		}
+		return failure(op, where, "another Enable, or a SetQos, of the participant has not come to its end", err)
+	}
 	defer p.domain.changing.Unlock()
 	p.mu.Lock()
 	err := p.closedOrFailed(op)
@@ -153,13 +160,11 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	}
 	if p.enabled() {
 		if p.announced == 0 {
-			return p.tellUserData(op) // if a call before could not
+			return p.tellUserData(ctx, op) // if a call before could not
 		}
 		return nil
 	}
 	c := p.join
-	ctx, end := until(ctx, p.lifetime)
-	defer end()
 	c.ctx = ctx
 	core, err := c.core(p.hub, c)
 	if err != nil {
@@ -182,11 +187,12 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	p.mu.Lock()
 	p.toEnable = p.parts()
 	p.mu.Unlock()
-	return p.tellUserData(op)
+	return p.tellUserData(ctx, op)
 }
 
-// tellUserData announces the participant's USER_DATA, if there is any or was. Called with the domain's changing held.
-func (p *DomainParticipant) tellUserData(op string) error {
+// tellUserData announces the participant's USER_DATA, if there is any or was. Called with the domain's changing held, and a
+// context that ends with the participant.
+func (p *DomainParticipant) tellUserData(ctx context.Context, op string) error {
 	data := p.Qos().UserData.Value
 	if p.announced == 0 && len(data) == 0 {
 		return nil
@@ -197,11 +203,11 @@ func (p *DomainParticipant) tellUserData(op string) error {
 		p.mu.Lock()
 		id := p.nextID()
 		p.mu.Unlock()
-		if err = p.introduce(p.lifetime, derecho.Endpoint{ID: id, Info: info}); err == nil {
+		if err = p.introduce(ctx, derecho.Endpoint{ID: id, Info: info}); err == nil {
 			p.announced = id
 		}
 	} else {
-		ctx, cancel := context.WithTimeout(p.lifetime, operationTimeout)
+		ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 		defer cancel()
 		err = p.core.ChangeEndpoint(ctx, p.announced, info)
 	}

@@ -54,6 +54,7 @@ func (p *DomainParticipant) NewPublisher(opts ...PublisherOption) (*Publisher, e
 	}
 	pub := &Publisher{qos: c.qos, defaults: qos.DefaultDataWriter(), listener: bound[PublisherListener]{c.listener, AnyStatus}}
 	pub.begin(p, "publisher", pub)
+	pub.present.sets = newMutex()
 	pub.present.configure(c.qos.Presentation)
 	if err := p.adopt(op, &pub.state, func() { p.publishers = append(p.publishers, pub) }); err != nil {
 		return nil, err

@@ -296,5 +296,5 @@ func (p *DomainParticipant) SetQos(q qos.DomainParticipant) error {
 	if err != nil || !p.enabled() {
 		return err
 	}
-	return p.tellUserData(op)
+	return p.tellUserData(p.lifetime, op)
 }

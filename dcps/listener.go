@@ -517,11 +517,11 @@ func (p *DomainParticipant) SetListener(l ParticipantListener, mask StatusMask) 
 	if p.absent() {
 		return noParticipant("SetListener")
 	}
-	p.mu.Lock()
-	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), slices.Collect(maps.Values(p.topics))
-	p.mu.Unlock()
 	p.listening.Lock()
 	defer p.listening.Unlock()
+	p.mu.Lock() // behind listening: what is made from here on finds the new listener
+	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), slices.Collect(maps.Values(p.topics))
+	p.mu.Unlock()
 	p.listener = bound[ParticipantListener]{l, mask}
 	p.relisten()
 	for _, pub := range pubs {

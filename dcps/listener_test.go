@@ -1,10 +1,12 @@
 package dcps
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
@@ -233,4 +235,23 @@ func TestListenerEndsInACallback(t *testing.T) {
 			require.False(t, after)
 		})
 	}
+}
+
+// What is made while the participant's listener is set has that listener: what there is is looked up under the lock that those
+// take which are made.
+func TestListenerOfWhatIsMadeMeanwhile(t *testing.T) {
+	n := onBus(t).node(t)
+	n.p.mu.Lock() // SetListener stands still where it looks up what there is
+	set := make(chan error)
+	go func() { set <- n.p.SetListener(ParticipantListener{}, AnyStatus) }()
+	locked, late := false, time.Now().Add(patience/6)
+	for !locked && time.Now().Before(late) {
+		runtime.Gosched()
+		if locked = !n.p.listening.TryLock(); !locked {
+			n.p.listening.Unlock()
+		}
+	}
+	n.p.mu.Unlock()
+	require.NoError(t, <-set)
+	require.True(t, locked, "listening is locked first")
 }

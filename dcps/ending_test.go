@@ -108,3 +108,47 @@ func TestTopicOutlivesWhatWasMadeOfIt(t *testing.T) {
 		})
 	}
 }
+
+// A writer that is closed has nothing to wait for any more; the others have.
+func TestPublisherAcksPastAWriterThatIsClosed(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		w, lender := n.writer(t, writerQos()), n.writer(t, writerQos())
+		l, err := lender.Loan(context.Background(), 100)
+		require.NoError(t, err)
+		write(t, w, 1, 1)
+		result := make(chan error, 1)
+		go func() { result <- n.pub.WaitForAcknowledgments(context.Background()) }()
+		pass(time.Second)
+		closed := make(chan error, 1)
+		go func() { closed <- w.Close() }()
+		pass(time.Second)
+		require.Empty(t, result, "the loan of the other writer is out")
+		require.NoError(t, l.Discard())
+		require.NoError(t, <-result)
+		require.NoError(t, <-closed)
+	})
+}
+
+// When the Publisher itself is closed, who waits for its writers hears of that.
+func TestPublisherAcksAsItIsClosed(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		lender := n.writer(t, writerQos())
+		other, err := n.p.NewPublisher()
+		require.NoError(t, err)
+		w, err := NewDataWriter(other, n.topic(t))
+		require.NoError(t, err)
+		l, err := lender.Loan(context.Background(), 100)
+		require.NoError(t, err)
+		write(t, w, 1, 1)
+		result := make(chan error, 1)
+		go func() { result <- other.WaitForAcknowledgments(context.Background()) }()
+		pass(time.Second)
+		closed := make(chan error, 1)
+		go func() { closed <- other.Close() }()
+		require.ErrorIs(t, <-result, ErrAlreadyDeleted)
+		require.NoError(t, l.Discard())
+		require.NoError(t, <-closed)
+	})
+}

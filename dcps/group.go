@@ -114,6 +114,12 @@ func (g *group[E]) shut() {
 	g.closed = true
 }
 
+func (g *group[E]) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 // close lets nothing in any more and closes the members.
 func (g *group[E]) close() error {
 	g.shut()

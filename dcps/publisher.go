@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -122,7 +123,8 @@ func (pub *Publisher) StatusCondition() *StatusCondition {
 }
 
 // WaitForAcknowledgments waits for all writers of the Publisher (DDS: wait_for_acknowledgments); see
-// DataWriter.WaitForAcknowledgments. Writers that are not enabled have nothing to wait for.
+// DataWriter.WaitForAcknowledgments. Writers that are not enabled have nothing to wait for, and those that are closed meanwhile
+// have no longer.
 func (pub *Publisher) WaitForAcknowledgments(ctx context.Context) error {
 	const op = "WaitForAcknowledgments"
 	if pub.absent() {
@@ -138,7 +140,11 @@ func (pub *Publisher) WaitForAcknowledgments(ctx context.Context) error {
 		if !w.enabled.Load() {
 			continue
 		}
-		if err := w.WaitForAcknowledgments(ctx); err != nil {
+		err := w.WaitForAcknowledgments(ctx)
+		if errors.Is(err, ErrAlreadyDeleted) && !pub.isShut() {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

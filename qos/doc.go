@@ -27,7 +27,8 @@
 // # Invariants
 //
 //  1. Kinds start at 1. Zero is "not set", which Validate reports; it never means "default".
-//  2. Infinite is the only infinite duration, and zero is a real value (DEADLINE 0s is not "no deadline").
+//  2. Infinite is the only infinite duration, and zero never means "none": where nothing could come of it (DEADLINE,
+//     LIFESPAN, the lease of LIVELINESS) Validate refuses it.
 //  3. Compatible and PartitionsMatch depend on nothing but their arguments, so both ends of a match agree.
 //  4. Nothing that stands in a file makes this package panic, and what it allocates is bounded by the file's size.
 //  5. A file is loaded completely or not at all: after an error the Provider is as it was before.

@@ -169,17 +169,25 @@ func (c *checker) durations(s policySet) {
 			c.add([]PolicyID{id}, []string{field}, "%v %s %v is negative", id, field[strings.IndexByte(field, '/')+1:], d)
 		}
 	}
+	// Of 0 nothing could come: each instance would miss its deadline at once, each sample have expired, no writer be alive.
+	positive := func(id PolicyID, field string, d time.Duration) {
+		duration(id, field, d)
+		if d == 0 {
+			c.add([]PolicyID{id}, []string{field}, "%v %s 0s is not above 0: write more, or INFINITE for none",
+				id, field[strings.IndexByte(field, '/')+1:])
+		}
+	}
 	if p := s.durabilityService; p != nil {
 		duration(PolicyDurabilityService, "durability_service/service_cleanup_delay", p.ServiceCleanupDelay)
 	}
 	if p := s.deadline; p != nil {
-		duration(PolicyDeadline, "deadline/period", p.Period)
+		positive(PolicyDeadline, "deadline/period", p.Period)
 	}
 	if p := s.latencyBudget; p != nil {
 		duration(PolicyLatencyBudget, "latency_budget/duration", p.Duration)
 	}
 	if p := s.liveliness; p != nil {
-		duration(PolicyLiveliness, "liveliness/lease_duration", p.LeaseDuration)
+		positive(PolicyLiveliness, "liveliness/lease_duration", p.LeaseDuration)
 	}
 	if p := s.timeBasedFilter; p != nil {
 		duration(PolicyTimeBasedFilter, "time_based_filter/minimum_separation", p.MinimumSeparation)
@@ -188,7 +196,7 @@ func (c *checker) durations(s policySet) {
 		duration(PolicyReliability, "reliability/max_blocking_time", p.MaxBlockingTime)
 	}
 	if p := s.lifespan; p != nil {
-		duration(PolicyLifespan, "lifespan/duration", p.Duration)
+		positive(PolicyLifespan, "lifespan/duration", p.Duration)
 	}
 	if p := s.readerDataLifecycle; p != nil {
 		duration(PolicyReaderDataLifecycle, "reader_data_lifecycle/autopurge_nowriter_samples_delay", p.AutopurgeNowriterSamplesDelay)

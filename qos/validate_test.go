@@ -93,6 +93,19 @@ func TestValidateDataReader(t *testing.T) {
 			},
 			[][]PolicyID{{PolicyLiveliness}, {PolicyReaderDataLifecycle}},
 		},
+		"durations of which nothing could come": {
+			func(q *DataReader) { q.Deadline.Period, q.Liveliness.LeaseDuration = 0, 0 },
+			[]string{
+				"DEADLINE period 0s is not above 0: write more, or INFINITE for none",
+				"LIVELINESS lease_duration 0s is not above 0: write more, or INFINITE for none",
+			},
+			[][]PolicyID{{PolicyDeadline}, {PolicyLiveliness}},
+		},
+		"the shortest durations": {change: func(q *DataReader) {
+			q.Deadline.Period, q.Liveliness.LeaseDuration = 1, 1
+			q.LatencyBudget.Duration, q.TimeBasedFilter.MinimumSeparation = 0, 0
+			q.ReaderDataLifecycle = ReaderDataLifecycle{}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := DefaultDataReader()
@@ -126,6 +139,15 @@ func TestValidateDurabilityService(t *testing.T) {
 	assert.EqualError(t, q.Validate(), "qos: inconsistent Topic policies: "+
 		"DURABILITY_SERVICE service_cleanup_delay -1s is negative; "+
 		"DURABILITY_SERVICE history_depth 8 above max_samples_per_instance 4")
+}
+
+func TestValidateLifespan(t *testing.T) {
+	q := DefaultDataWriter()
+	q.Lifespan.Duration = 0
+	assert.EqualError(t, q.Validate(), "qos: inconsistent DataWriter policies: "+
+		"LIFESPAN duration 0s is not above 0: write more, or INFINITE for none")
+	q.Lifespan.Duration = 1
+	assert.NoError(t, q.Validate())
 }
 
 func TestZeroValueIsReportedNotDefaulted(t *testing.T) {

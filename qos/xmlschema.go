@@ -190,6 +190,13 @@ func durationField(name string, at func(policySet) *time.Duration) fieldElement 
 	return field(name, codec[time.Duration]{"a duration from 0, or INFINITE", valueReader.duration, durationText, writeDuration}, at)
 }
 
+// spanField is durationField for what Validate refuses a zero of.
+func spanField(name string, at func(policySet) *time.Duration) fieldElement {
+	f := durationField(name, at)
+	f.allowed = "a duration above 0, or INFINITE"
+	return f
+}
+
 func kindField[K ~uint8](name string, f kindFamily, at func(policySet) *K) fieldElement {
 	return field(name, codec[K]{
 		allowed: alternatives(f.names),
@@ -315,12 +322,12 @@ var policyElements = []policyElement{
 		limitField("max_instances", func(s policySet) *int32 { return &s.durabilityService.MaxInstances }),
 		limitField("max_samples_per_instance", func(s policySet) *int32 { return &s.durabilityService.MaxSamplesPerInstance })),
 	declare(PolicyDeadline, "deadline", func(s policySet) bool { return s.deadline != nil },
-		durationField("period", func(s policySet) *time.Duration { return &s.deadline.Period })),
+		spanField("period", func(s policySet) *time.Duration { return &s.deadline.Period })),
 	declare(PolicyLatencyBudget, "latency_budget", func(s policySet) bool { return s.latencyBudget != nil },
 		durationField("duration", func(s policySet) *time.Duration { return &s.latencyBudget.Duration })),
 	declare(PolicyLiveliness, "liveliness", func(s policySet) bool { return s.liveliness != nil },
 		kindField("kind", livelinessKinds, func(s policySet) *LivelinessKind { return &s.liveliness.Kind }),
-		durationField("lease_duration", func(s policySet) *time.Duration { return &s.liveliness.LeaseDuration })),
+		spanField("lease_duration", func(s policySet) *time.Duration { return &s.liveliness.LeaseDuration })),
 	declare(PolicyReliability, "reliability", func(s policySet) bool { return s.reliability != nil },
 		kindField("kind", reliabilityKinds, func(s policySet) *ReliabilityKind { return &s.reliability.Kind }),
 		durationField("max_blocking_time", func(s policySet) *time.Duration { return &s.reliability.MaxBlockingTime })),
@@ -337,7 +344,7 @@ var policyElements = []policyElement{
 	declare(PolicyTransportPriority, "transport_priority", func(s policySet) bool { return s.transportPriority != nil },
 		longField("value", func(s policySet) *int32 { return &s.transportPriority.Value })),
 	declare(PolicyLifespan, "lifespan", func(s policySet) bool { return s.lifespan != nil },
-		durationField("duration", func(s policySet) *time.Duration { return &s.lifespan.Duration })),
+		spanField("duration", func(s policySet) *time.Duration { return &s.lifespan.Duration })),
 	declare(PolicyOwnership, "ownership", func(s policySet) bool { return s.ownership != nil },
 		kindField("kind", ownershipKinds, func(s policySet) *OwnershipKind { return &s.ownership.Kind })),
 	declare(PolicyOwnershipStrength, "ownership_strength", func(s policySet) bool { return s.ownershipStrength != nil },

@@ -34,10 +34,10 @@ func TestDurationValues(t *testing.T) {
 		"<sec>+7</sec>":                                                             7 * time.Second,
 		"<sec>010</sec>":                                                            10 * time.Second,
 	} {
-		p := mustLoad(t, inLibrary("<qos_profile name='A'><datareader_qos><deadline><period>"+text+"</period></deadline></datareader_qos></qos_profile>"))
+		p := mustLoad(t, inLibrary("<qos_profile name='A'><datareader_qos><latency_budget><duration>"+text+"</duration></latency_budget></datareader_qos></qos_profile>"))
 		r, err := p.DataReader("L::A", "")
 		require.NoError(t, err)
-		assert.Equal(t, want, r.Deadline.Period, text)
+		assert.Equal(t, want, r.LatencyBudget.Duration, text)
 	}
 }
 

@@ -102,6 +102,23 @@ func (w *writer) showLife() {
 	w.revive()
 }
 
+// showLifeUnsent follows a message that was not sent for want of room: who writes asserts (§2.2.3.11), whatever becomes of it.
+// The writer's readers are told when there is room.
+func (w *writer) showLifeUnsent() {
+	if w.p.asserting.Load() == 0 {
+		return
+	}
+	ns := now()
+	raise(&w.p.asserted, ns)
+	if w.life.lease == 0 {
+		return
+	}
+	raise(&w.life.asserted, ns)
+	w.lock()
+	defer w.unlock()
+	w.lookLife(ns)
+}
+
 // raise is rise for times.
 func raise(w *atomic.Int64, to int64) {
 	for {

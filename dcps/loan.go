@@ -127,6 +127,8 @@ func (l *Loan) Publish(n int) error {
 	}
 	if r.sent {
 		w.publish(r, w.header(kindData, r.seq, 0, at), n)
+	} else {
+		w.showLifeUnsent()
 	}
 	instances.wrote(w, counted)
 	return nil

@@ -373,6 +373,8 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at int64) error {
 			return failure(op, w.what, "", err)
 		}
 		w.publish(&r, w.header(kindData, r.seq, 0, r.at), n)
+	} else {
+		w.showLifeUnsent()
 	}
 	instances.wrote(w, counted)
 	return nil
@@ -403,8 +405,12 @@ func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint
 	}
 	from := sampleClock.now()
 	var r reservation
-	if err := w.reserve(ctx, op, len(encoded), from, at, &r); err != nil || !r.sent {
+	if err := w.reserve(ctx, op, len(encoded), from, at, &r); err != nil {
 		return err
+	}
+	if !r.sent {
+		w.showLifeUnsent()
+		return nil
 	}
 	copy(r.slot.bytes(), encoded)
 	w.publish(&r, w.header(k, r.seq, flags, r.at), len(encoded))

@@ -224,3 +224,42 @@ func TestItemPoolBetweenTwo(t *testing.T) {
 		}
 	}
 }
+
+// A best-effort writer shows its liveliness by what it writes, also while there is no room for that. Its readers are told of it
+// when there is.
+func TestWriterThatHasNoRoomIsAlive(t *testing.T) {
+	for _, kind := range []qos.LivelinessKind{qos.LivelinessManualByTopic, qos.LivelinessManualByParticipant} {
+		t.Run(kind.String(), func(t *testing.T) {
+			virtually(t, func(t *testing.T, d *domain) {
+				d.bus.capacity = 1
+				n := d.node(t)
+				lossy := func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort }
+				w := n.writer(t, writerQos(lossy, func(q *qos.DataWriter) {
+					q.Liveliness = qos.Liveliness{Kind: kind, LeaseDuration: time.Second}
+				}))
+				r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+				d.settle(t)
+				l, err := n.writer(t, writerQos(lossy)).Loan(context.Background(), 10)
+				require.NoError(t, err)
+				own, err := w.Loan(context.Background(), 10)
+				require.NoError(t, err)
+				for range 4 {
+					write(t, w, 1, 1)
+					pass(time.Second / 2)
+				}
+				require.Equal(t, uint64(5), w.Dropped())
+				require.Zero(t, w.LivelinessLostStatus().TotalCount)
+				require.NoError(t, own.Publish(10))
+				pass(600 * time.Millisecond)
+				require.Zero(t, w.LivelinessLostStatus().TotalCount)
+				require.Equal(t, int32(1), r.LivelinessChangedStatus().NotAliveCount, "nothing has come of it")
+				require.NoError(t, l.Discard())
+				pass(200 * time.Millisecond)
+				require.Zero(t, r.LivelinessChangedStatus().NotAliveCount)
+				require.Zero(t, w.LivelinessLostStatus().TotalCount)
+				pass(time.Second)
+				require.Equal(t, int32(1), w.LivelinessLostStatus().TotalCount)
+			})
+		})
+	}
+}

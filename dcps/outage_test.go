@@ -392,42 +392,44 @@ func TestRejoinHoldsAgain(t *testing.T) {
 }
 
 func TestExclusionLeavesOutcomeUnknown(t *testing.T) {
-	d := onBus(t)
-	a, b := d.node(t), d.node(t)
-	w := a.writer(t, writerQos(blocking(patience)))
-	b.reader(t, readerQos())
-	unknown := func(err error) {
-		t.Helper()
-		require.ErrorIs(t, err, ErrPreconditionNotMet)
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, writerQos(blocking(patience)))
+		b.reader(t, readerQos())
+		unknown := func(err error) {
+			t.Helper()
+			require.ErrorIs(t, err, ErrPreconditionNotMet)
+			require.ErrorIs(t, err, derecho.ErrExcluded)
+			require.ErrorContains(t, err, "is not known")
+		}
+		write(t, w, 1, 1)
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "all was acknowledged before")
+
+		loan, err := w.Loan(patiently(t), 100) // reserved, so that the wait does not end
+		require.NoError(t, err)
+		waiting := make(chan error)
+		go func() { waiting <- w.WaitForAcknowledgments(patiently(t)) }()
+		synctest.Wait()
+		d.bus.exclude(a)
+		unknown(<-waiting)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		err = loan.Publish(50)
 		require.ErrorIs(t, err, derecho.ErrExcluded)
-		require.ErrorContains(t, err, "is not known")
-	}
-	write(t, w, 1, 1)
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
-	d.bus.exclude(a)
-	d.bus.rejoin(a)
-	require.NoError(t, a.p.WaitForDomain(patiently(t)))
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "all was acknowledged before")
+		require.ErrorContains(t, err, "write the sample again")
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "it was told once")
 
-	loan, err := w.Loan(patiently(t), 100) // reserved, so that the wait does not end
-	require.NoError(t, err)
-	waiting := make(chan error)
-	go func() { waiting <- w.WaitForAcknowledgments(patiently(t)) }()
-	d.bus.exclude(a)
-	unknown(<-waiting)
-	d.bus.rejoin(a)
-	require.NoError(t, a.p.WaitForDomain(patiently(t)))
-	err = loan.Publish(50)
-	require.ErrorIs(t, err, derecho.ErrExcluded)
-	require.ErrorContains(t, err, "write the sample again")
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "it was told once")
-
-	write(t, w, 1, 2)
-	d.bus.exclude(a)
-	d.bus.rejoin(a)
-	require.NoError(t, a.p.WaitForDomain(patiently(t)))
-	unknown(w.WaitForAcknowledgments(patiently(t)))
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+		write(t, w, 1, 2)
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		unknown(w.WaitForAcknowledgments(patiently(t)))
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	})
 }
 
 // The others go on without the process at each moment of a Write, which does not know it yet: the sample is accepted, it

@@ -26,7 +26,7 @@ func takeFrom(c *cache) []SampleInfo {
 	return out.infos
 }
 
-// Clauses: 2.2.3.9.2: the strongest writer owns the instance also if TIME_BASED_FILTER keeps what it writes out.
+// The strongest writer owns the instance also if TIME_BASED_FILTER keeps what it writes out (§2.2.3.9.2).
 func TestOwnershipWithSeparation(t *testing.T) {
 	h := InstanceHandle{1}
 	for _, kind := range []qos.ReliabilityKind{qos.ReliabilityBestEffort, qos.ReliabilityReliable} {

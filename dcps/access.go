@@ -172,18 +172,23 @@ func (h *hub) touch(a *access) {
 	}
 }
 
-// endMatch tells a reader that its writer is not matched any more, behind what is held back of it.
-func (h *hub) endMatch(m match, it *item) {
+// endMatch tells a reader that its writer is not matched any more, behind what is held back of it, and what became of the
+// writer since.
+func (h *hub) endMatch(m match, items ...*item) {
 	s := m.stream
 	if s == nil {
-		m.r.post(it, it)
+		for _, it := range items {
+			m.r.post(it, it)
+		}
 		return
 	}
 	s.gone = true
 	for i := len(s.queue) - 1; i >= 0 && s.queue[i].inSet && s.queue[i].end == nil; i-- {
 		s.queue[i].lose() // no end can come
 	}
-	s.queue = append(s.queue, waiting{it: it})
+	for _, it := range items {
+		s.queue = append(s.queue, waiting{it: it})
+	}
 	h.touch(s.a)
 	h.flush()
 }

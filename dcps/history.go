@@ -92,19 +92,19 @@ func (h *hub) resume(key channelKey, c *channel) {
 	later := c.putOff
 	c.putOff = nil
 	for i := range later {
+		h.endPutOff(c, i)
 		d := &later[i]
 		c.keep(d.w, &d.m, d.h)
 		if c.covers(&d.m) {
 			continue
 		}
 		h.beside = d.b
-		for _, t := range d.w.matches {
-			if t.r.durable {
-				h.enqueue(t, &d.m, itemOf(d.m.Kind), d.h, at)
-			}
+		for _, t := range c.recipients(d.w) {
+			h.enqueue(t, &d.m, itemOf(d.m.Kind), d.h, at)
 		}
 	}
 	h.beside = beside{}
+	h.endPutOff(c, allPutOff)
 	h.forgetLeft(c.history) // what was put off may be of a writer that left since
 	for e := range h.durableReaders(key.ch) {
 		for _, w := range h.topics[e.ann.topic].writers {
@@ -194,16 +194,21 @@ func (h *hub) endHistory(r *endpoint) {
 func (h *hub) replay(r *endpoint, c *channel) {
 	at := now()
 	past := make(map[*storedWriter]*match)
+	of := func(w *storedWriter) *match {
+		m, known := past[w]
+		if !known {
+			if m = c.parting(r.reader, w); m == nil {
+				m = h.matchPast(r, w)
+			}
+			past[w] = m
+		}
+		return m
+	}
 	for _, rec := range c.history.history() {
 		if c.history.instances[rec.handle].over(at) {
 			continue
 		}
-		m, known := past[rec.w]
-		if !known {
-			m = h.matchPast(r, rec.w)
-			past[rec.w] = m
-		}
-		if m != nil {
+		if m := of(rec.w); m != nil {
 			sample := rec.message
 			sample.Flags = flagPast
 			h.enqueue(*m, &sample, itemData, rec.handle, at)
@@ -214,11 +219,7 @@ func (h *hub) replay(r *endpoint, c *channel) {
 			continue
 		}
 		by := in.disposed
-		m, known := past[by.w]
-		if !known {
-			m = h.matchPast(r, by.w)
-			past[by.w] = m
-		}
+		m := of(by.w)
 		if last := in.latest(); m != nil && last != nil {
 			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: by.ns, Flags: flagPast}, Epoch: last.message.Epoch,
 				Seq: last.message.Seq},

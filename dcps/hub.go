@@ -88,6 +88,7 @@ type channel struct {
 	// awaiting is true from AwaitState to ReadState; what arrives in between is put off for readers of the history.
 	awaiting bool
 	putOff   []putOff
+	partings []parting // in the order of where they are among putOff
 	// from is the epoch that the history begins with: what still comes of earlier ones is in it already. 0 if no state
 	// has come, and none will.
 	from uint32
@@ -95,13 +96,6 @@ type channel struct {
 
 // covers tells whether a message is in the state that the history begins with.
 func (c *channel) covers(m *derecho.Message) bool { return m.Epoch < c.from }
-
-type putOff struct {
-	w *endpoint
-	h InstanceHandle
-	m derecho.Message // Payload is its own
-	b beside
-}
 
 func newHub(p *DomainParticipant) *hub {
 	return &hub{
@@ -292,7 +286,11 @@ func (h *hub) tell(w, r *endpoint, k itemKind, bad []qos.Incompatibility, src *s
 	}
 	if r.reader != nil {
 		it := &item{kind: k, src: src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer, bad: bad}}
-		r.reader.post(it, it)
+		if k == itemMatched {
+			h.inform(w, match{r: r.reader}, it)
+		} else {
+			r.reader.post(it, it)
+		}
 	}
 }
 
@@ -317,6 +315,9 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 		h.writerGone(e, peers)
 	} else {
 		peers.readers = without(peers.readers, e)
+		if e.reader != nil {
+			h.endPutOffOf(e)
+		}
 		for _, w := range peers.writers {
 			h.readerGone(w, e)
 		}
@@ -349,11 +350,12 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
 		m.bury()
-		h.endMatch(m, it)
+		h.inform(w, m, it)
 		if m.r.durable && w.path.Keeps() && m.r.self != nil {
 			m.r.self.remember(&match{r: m.r, src: m.src})
 		}
 	}
+	w.matches = nil // what is put off of it is for those that still end: see channel.recipients
 	if w.writer != nil {
 		for _, r := range peers.readers {
 			if h.matched(w, r) {

@@ -64,7 +64,7 @@ func (h *hub) tellLife(w *endpoint, t match) {
 		kind = itemAlive
 	}
 	it := &item{kind: kind, src: t.src, receiveNs: now(), ctl: &control{handle: w.handle}}
-	t.r.post(it, it)
+	h.inform(w, t, it)
 }
 
 // Entered implements derecho.Handler.

@@ -55,7 +55,7 @@ func (h *hub) alter(w, r *endpoint) {
 			it := &item{kind: itemAltered, src: m.src, ctl: &control{
 				strength: w.ann.writer.OwnershipStrength.Value, lifespan: finite(w.ann.writer.Lifespan.Duration),
 			}}
-			m.r.post(it, it)
+			h.inform(w, m, it)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (h *hub) separate(w, r *endpoint) {
 		if r.reader != nil && m.r == r.reader {
 			w.matches = slices.Delete(slices.Clone(w.matches), i, i+1)
 			it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
-			h.endMatch(m, it)
+			h.inform(w, m, it)
 			return
 		}
 	}

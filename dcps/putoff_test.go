@@ -1,0 +1,141 @@
+package dcps
+
+import (
+	"testing"
+
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+// awaitsFrom has a node wait for the history of a writer's topic as another node has it now. arrives gives it that.
+func (b *bus) awaitsFrom(t *testing.T, at, from *node, w *DataWriter[track]) (arrives func()) {
+	t.Helper()
+	key := w.untyped().at
+	var state []byte
+	require.NoError(t, b.of(from).Upcall(patiently(t), func() { state = from.p.hub.SaveState(key.sg, key.ch)() }))
+	b.awaits(t, at, w, 1)
+	return func() {
+		require.NoError(t, b.of(at).Upcall(patiently(t), at.p.hub.ReadState(key.sg, key.ch, state)))
+		b.settle(t)
+	}
+}
+
+// Presentations with which samples pass a stream, and the one with which they do not.
+var presentations = map[string]qos.Presentation{
+	"plain":         qos.DefaultPublisher().Presentation,
+	"coherent":      present(qos.PresentationTopic, true, false),
+	"group":         present(qos.PresentationGroup, true, true),
+	"group ordered": present(qos.PresentationGroup, false, true),
+}
+
+// takeEach takes what there is, one after the other, as GROUP ordered access gives it.
+func takeEach(t *testing.T, sub *Subscriber, r *DataReader[track]) (all []string) {
+	require.NoError(t, sub.BeginAccess())
+	for s := takeText(t, r, MaxSamples(1)); s != "no data"; s = takeText(t, r, MaxSamples(1)) {
+		all = append(all, s)
+	}
+	require.NoError(t, sub.EndAccess())
+	return all
+}
+
+// A writer that goes, or does not match any more, while the history of its topic is on its way leaves its readers behind what
+// it has sent to them: all of that is seen, and then its instances have no writer.
+func TestMatchEndsWhileTheHistoryComes(t *testing.T) {
+	for name, p := range presentations {
+		for _, how := range []string{"closes", "fails", "moves", "moves there and back", "joins again"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				d := onBus(t)
+				s := newEmptyStage(t, d, p)
+				other := d.node(t)
+				keeps := durably(qos.DurabilityTransient, func(q *qos.DataWriter) {
+					q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+				})
+				other.reader(t, durableReader(qos.DurabilityTransient)) // who has the history
+				r := readerOn(t, s.b, s.sub, "Track", durableReader(qos.DurabilityTransient))
+				w := writerOn(t, s.a, s.pub, "Track", keeps)
+				require.NoError(t, w.WaitForMatch(patiently(t), 1))
+				d.settle(t)
+				d.bus.awaits(t, s.b, w, 2) // what is written now is in the history
+				write(t, w, 1, 1)
+				d.bus.settle(t)
+				arrives := d.bus.awaitsFrom(t, s.b, other, w)
+				write(t, w, 2, 2)
+				d.bus.settle(t)
+				move := func(partition ...string) {
+					q := s.pub.Qos()
+					q.Partition.Name = partition
+					require.NoError(t, s.pub.SetQos(q))
+				}
+				left := 0
+				switch how {
+				case "closes":
+					require.NoError(t, w.Close())
+				case "fails":
+					d.crash(s.a)
+				case "moves":
+					move("elsewhere")
+					write(t, w, 3, 3)
+				case "moves there and back":
+					move("elsewhere")
+					move()
+					left = 1
+				case "joins again":
+					d.bus.exclude(s.a)
+					d.bus.rejoin(s.a)
+					require.NoError(t, s.a.p.WaitForDomain(patiently(t)))
+					left = 1
+				}
+				d.bus.settle(t)
+				require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount, "nothing is over yet")
+				arrives()
+				const over = "[NOT_READ NEW NOT_ALIVE_NO_WRITERS d=0 n=0] "
+				require.Equal(t, []string{over + "1:1", over + "2:2"}, takeEach(t, s.sub, r))
+				require.Zero(t, r.SampleLostStatus().TotalCount)
+				matched := r.SubscriptionMatchedStatus()
+				require.Equal(t, int32(left), matched.CurrentCount)
+				require.Equal(t, int32(1+left), matched.TotalCount)
+				require.Len(t, r.MatchedPublications(), left)
+				if left == 0 {
+					return
+				}
+				write(t, w, 1, 4)
+				d.bus.settle(t)
+				require.Equal(t, []string{"[NOT_READ NEW ALIVE d=0 n=0] 1:4"}, takeEach(t, s.sub, r))
+			})
+		}
+	}
+}
+
+// Nor does what is put off outlive a reader, or keep others of its Subscriber waiting.
+func TestReaderGoesWhileAMatchIsToEnd(t *testing.T) {
+	for _, excluded := range []bool{false, true} {
+		d := onBus(t)
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		r := readerOn(t, s.b, s.sub, "Track", durableReader(qos.DurabilityTransient))
+		s.addReaders(t, []string{"Other"})
+		w := writerOn(t, s.a, s.pub, "Track", durably(qos.DurabilityTransient))
+		s.addWriters(t, []string{"Other"})
+		require.NoError(t, w.WaitForMatch(patiently(t), 1))
+		d.settle(t)
+		d.bus.awaits(t, s.b, w, 1)
+		write(t, w, 1, 1)
+		d.bus.settle(t)
+		require.NoError(t, w.Close())
+		d.bus.settle(t)
+		require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount)
+		if excluded {
+			d.bus.exclude(s.b)
+			d.bus.rejoin(s.b)
+			require.NoError(t, s.b.p.WaitForDomain(patiently(t)))
+			require.Zero(t, r.SubscriptionMatchedStatus().CurrentCount)
+			require.Empty(t, r.MatchedPublications())
+		} else {
+			require.NoError(t, r.Close())
+		}
+		d.settle(t)
+		write(t, s.writers[0], 1, 2)
+		d.settle(t)
+		require.Equal(t, []string{"[NOT_READ NEW ALIVE d=0 n=0] 1:2"}, takeEach(t, s.sub, s.readers[0]))
+		require.Len(t, s.sub.access.all, 1)
+	}
+}

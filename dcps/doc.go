@@ -92,7 +92,7 @@
 //   - The handle of an instance is its key hash, so it is the same at every process.
 //   - Histories for late joiners keep, of each instance and writer, as many samples as HISTORY says; for TRANSIENT and
 //     PERSISTENT, more if DURABILITY_SERVICE says so. A disposed instance is not kept, unless that has a
-//     service_cleanup_delay.
+//     service_cleanup_delay. What is past its LIFESPAN by the latest source timestamp of the topic is not kept.
 //   - A writer's samples are in a ring of its process, whose size is Settings.RingBytes. For a sample that is larger than half of it the ring grows:
 //     Write waits for that, some milliseconds, within max_blocking_time; of a best-effort writer, which never waits, samples are lost until then.
 //     RESOURCE_LIMITS max_samples and

@@ -130,6 +130,7 @@ func (l *Loan) Publish(n int) error {
 	} else {
 		w.showLifeUnsent()
 	}
+	counted.stamp = at
 	instances.wrote(w, counted)
 	return nil
 }

@@ -142,7 +142,7 @@ func (h *hub) rewriteHistory(w *endpoint) {
 	}
 	if c := h.channels[w.at]; c != nil {
 		if s := c.history.writers[w.key]; s != nil {
-			s.info, s.ann = w.info, w.ann
+			c.history.renew(s, w.info, w.ann)
 		}
 	}
 }

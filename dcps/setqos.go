@@ -67,6 +67,7 @@ func (w *writer) change(op string, q qos.DataWriter) error {
 	w.q = q
 	w.budget.Store(budgetOf(q.LatencyBudget))
 	if t := w.instances.Load(); t != nil {
+		t.relive(lifespanOf(&q))
 		t.redate(finite(q.Deadline.Period), now())
 	} else {
 		w.instances.Store(newWriterInstances(q, w.path, w.topic.support))

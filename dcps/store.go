@@ -22,7 +22,7 @@ import (
 // A disposal removes the samples of the instance: who comes late never learns of it. With a service_cleanup_delay it
 // does so only when the instance has had no writers for so long; until then who comes late gets both (§2.2.3.5). The
 // samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set counts for those who come late when
-// the set has ended, and never if its writer goes before that.
+// the set has ended, and never if its writer goes before that. What is past its LIFESPAN goes (storelifespan.go).
 //
 // Owned by the polling goroutine.
 type store struct {
@@ -30,9 +30,10 @@ type store struct {
 	instances map[InstanceHandle]*storedInstance
 	arrivals  uint64
 	count     int                       // records in instances
-	clock     int64                     // latest source timestamp: what service_cleanup_delay goes by, the same everywhere
+	clock     int64                     // latest source timestamp: what service_cleanup_delay and LIFESPAN go by, the same everywhere
 	form      topic.Form                // of the handles
 	cleaning  dueQueue[*storedInstance] // disposed and without writers
+	expiries  dueQueue[*record]         // with a LIFESPAN
 	free      []*record
 	// lent counts snapshots that are not encoded yet. The polling goroutine raises it; who encodes lowers it, after its
 	// last look at a record, so a record that is recycled at 0 is read by nobody else.
@@ -84,7 +85,10 @@ type record struct {
 	arrival uint64
 	message derecho.Message // Payload is the record's own
 	open    bool            // of a coherent set that has not ended
+	alarm   int32           // place in store.expiries
 }
+
+func (r *record) place() *int32 { return &r.alarm }
 
 func newStore() *store {
 	return &store{writers: make(map[endpointKey]*storedWriter), instances: make(map[InstanceHandle]*storedInstance)}
@@ -138,6 +142,7 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 		for _, r := range w.open {
 			if r.w == w {
 				r.open = false
+				s.watch(r)
 			}
 		}
 		s.settleSet(w)
@@ -149,7 +154,7 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 
 func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	in := s.instances[h]
-	if !s.room(w, in) {
+	if w.expiry(m.Timestamp) <= s.clock || !s.room(w, in) {
 		return
 	}
 	if in == nil {
@@ -176,6 +181,8 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	r.message.Flags &^= flagInSet
 	if r.open = inSet; r.open {
 		w.open = append(w.open, r)
+	} else {
+		s.watch(r)
 	}
 	l.records = append(l.records, r)
 	s.count++
@@ -238,9 +245,10 @@ func (in *storedInstance) over(now int64) bool {
 	return in.disposed != nil && in.disposed.end != 0 && in.disposed.end <= now
 }
 
-// clean forgets the instances whose service_cleanup_delay is over by the timestamp of a message.
+// clean forgets the samples and instances whose LIFESPAN or service_cleanup_delay is over by the timestamp of a message.
 func (s *store) clean(now int64) {
 	s.clock = max(s.clock, now)
+	s.expire()
 	for {
 		in, ok := s.cleaning.take(s.clock)
 		if !ok {
@@ -322,6 +330,9 @@ func (s *store) trim(in *storedInstance) {
 // recycle keeps records for reuse, unless a snapshot may still read them.
 func (s *store) recycle(records ...*record) {
 	s.count -= len(records)
+	for _, r := range records {
+		s.expiries.remove(r)
+	}
 	if s.lent.Load() == 0 {
 		s.free = append(s.free, records...)
 	}
@@ -331,6 +342,7 @@ func (s *store) newRecord() *record {
 	if n := len(s.free) - 1; n >= 0 {
 		r := s.free[n]
 		s.free = s.free[:n]
+		s.expiries.remove(r) // it was of a set, and given up before that ended
 		return r
 	}
 	return new(record)

@@ -376,6 +376,7 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at int64) error {
 	} else {
 		w.showLifeUnsent()
 	}
+	counted.stamp = r.at
 	instances.wrote(w, counted)
 	return nil
 }
@@ -595,6 +596,7 @@ type writerInstances struct {
 	depth        int // of an instance, with KEEP_LAST: the latest replaces the oldest
 	// untilAcked: samples are held until they are acknowledged (KEEP_ALL, VOLATILE), not for late readers.
 	untilAcked bool
+	lifespan   atomic.Int64 // ns
 
 	mu       sync.Mutex
 	keys     *topic.Keys
@@ -602,6 +604,7 @@ type writerInstances struct {
 	samples  int                        // held of all instances
 	round    int                        // with untilAcked: how often all was acknowledged that was held
 	alarms   dueQueue[*writtenInstance] // of those with a deadline
+	expiries dueQueue[*heldSamples]     // of those that hold samples with a LIFESPAN
 }
 
 type writtenInstance struct {
@@ -612,6 +615,7 @@ type writtenInstance struct {
 	life    int   // rises when it is disposed of
 	round   int   // writerInstances.round that written is of
 	alarm   int32 // place in writerInstances.alarms
+	held    *heldSamples
 }
 
 func (in *writtenInstance) place() *int32 { return &in.alarm }
@@ -622,6 +626,7 @@ type noted struct {
 	samples int
 	life    int
 	at      int64 // ns
+	stamp   int64 // source timestamp; who has written it sets it
 }
 
 // newWriterInstances gives nil if the QoS needs no record of the instances; the methods of nil do nothing.
@@ -632,6 +637,7 @@ func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support
 		maxPer:       limit(qos.LengthUnlimited),
 	}
 	t.deadline.Store(finite(q.Deadline.Period))
+	t.lifespan.Store(lifespanOf(&q))
 	t.depth = t.maxPer
 	if q.History.Kind == qos.HistoryKeepLast {
 		t.depth = int(q.History.Depth)
@@ -679,6 +685,10 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 	}
 	t.current(in)
 	more := t.held(in.written+samples) - t.held(in.written)
+	if t.held(in.written)+more > t.maxPer || t.samples+more > t.maxSamples {
+		t.expire(now())
+		more = t.held(in.written+samples) - t.held(in.written)
+	}
 	if t.held(in.written)+more > t.maxPer {
 		return noted{}, t.full(w, op, "max_samples_per_instance", t.maxPer, "another sample of the instance")
 	}
@@ -689,7 +699,7 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 	in.uses++
 	in.written += samples
 	t.samples += more
-	return noted{in, samples, in.life, now()}, nil
+	return noted{in, samples, in.life, now(), 0}, nil
 }
 
 // current lets go of what an instance held before all was acknowledged.
@@ -752,10 +762,11 @@ func (t *writerInstances) held(written int) int { return min(written, t.depth) }
 
 // wrote confirms what note counted: from now on DEADLINE runs anew.
 func (t *writerInstances) wrote(w *writer, n noted) {
-	if t == nil || t.deadline.Load() == 0 {
+	if t == nil || t.deadline.Load() == 0 && t.lifespan.Load() == never {
 		return
 	}
 	t.mu.Lock()
+	t.hold(n)
 	rearm := false
 	if d := t.deadline.Load(); d != 0 && t.byHandle[n.in.handle] == n.in && n.in.life == n.life {
 		n.in.due = max(n.in.due, after(n.at, d))
@@ -786,8 +797,7 @@ func (t *writerInstances) unwrote(n noted) {
 		return // unregistered meanwhile
 	}
 	if n.in.life == n.life {
-		t.samples -= t.held(n.in.written) - t.held(n.in.written-n.samples)
-		n.in.written -= n.samples
+		t.release(n.in, n.in.written-n.samples)
 	}
 	if n.in.uses--; n.in.uses == 0 {
 		delete(t.byHandle, n.in.handle)
@@ -824,6 +834,10 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 	t.current(in)
 	t.samples -= t.held(in.written)
 	in.written, in.due = 0, 0
+	if in.held != nil {
+		t.expiries.remove(in.held)
+		in.held = nil
+	}
 	in.life++
 	t.alarms.remove(in)
 	if unregister {

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
@@ -228,16 +229,26 @@ func (h *hub) replay(r *endpoint, c *channel) {
 	}
 	for _, l := range c.history.ended() {
 		last := l.latest()
-		if c.history.instances[last.handle].over(at) {
+		in := c.history.instances[last.handle]
+		if in.over(at) {
 			continue
 		}
-		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) {
+		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) &&
+			!in.writtenAfter(l, func(w *storedWriter) bool { return past[w] == m }) {
 			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp, Flags: flagPast},
 				Epoch: last.message.Epoch, Seq: last.message.Seq},
 				itemUnregister, last.handle, at)
 		}
 	}
 	h.flush()
+}
+
+// writtenAfter tells whether something is kept that came after what is kept of a line, of another writer for which of is true: of
+// one of several incarnations that serve a reader as one, the latest counts, and what an earlier one has unregistered does not.
+func (in *storedInstance) writtenAfter(l *storedLine, of func(*storedWriter) bool) bool {
+	return slices.ContainsFunc(in.lines, func(o *storedLine) bool {
+		return o != l && of(o.w) && len(o.records) > 0 && o.latest().arrival > l.latest().arrival
+	})
 }
 
 // matchPast finds how a stored writer serves a reader; nil if it does not. One whose process has joined again since does

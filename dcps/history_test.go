@@ -1,6 +1,8 @@
 package dcps
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/omg-dds-go/dds/qos"
@@ -151,4 +153,44 @@ func TestWriterGoneBeforeTheHistoryComes(t *testing.T) {
 	newcomer := b.reader(t, durableReader(qos.DurabilityTransientLocal))
 	require.NoError(t, newcomer.WaitForHistoricalData(patiently(t)))
 	require.Equal(t, "no data", takeText(t, newcomer))
+}
+
+// What a writer has unregistered before its process was excluded, and then written again, has a writer for those who come late.
+// What it has not written again has none.
+func TestUnregisteredBeforeExclusion(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, durably(qos.DurabilityTransient, func(q *qos.DataWriter) {
+		q.History.Depth = 4
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+	}))
+	b.reader(t, durableReader(qos.DurabilityTransient)) // keeps the history while a is away
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	away := func() {
+		d.bus.settle(t)
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	}
+	for id := range int32(3) {
+		write(t, w, id, 1)
+		require.NoError(t, w.Unregister(patiently(t), &track{ID: id}))
+	}
+	away()
+	write(t, w, 1, 2)
+	write(t, w, 2, 2)
+	require.NoError(t, w.Unregister(patiently(t), &track{ID: 2}))
+	away()
+	const alive, over = "[NOT_READ NEW ALIVE d=0 n=0] ", "[NOT_READ NEW NOT_ALIVE_NO_WRITERS d=0 n=0] "
+	late := func() []string {
+		d.bus.settle(t)
+		r := b.reader(t, durableReader(qos.DurabilityTransient))
+		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+		return slices.Sorted(strings.Lines(takeText(t, r) + "\n"))
+	}
+	require.Equal(t, []string{alive + "1:1\n", alive + "1:2\n", over + "0:1\n", over + "2:1\n", over + "2:2\n"}, late())
+	write(t, w, 2, 3)
+	require.Equal(t, []string{
+		alive + "1:1\n", alive + "1:2\n", alive + "2:1\n", alive + "2:2\n", alive + "2:3\n", over + "0:1\n",
+	}, late())
 }

@@ -174,19 +174,25 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	if full {
 		s.dropOldest(l, inSet)
 	}
+	s.put(l, m, h)
+	s.trim(in)
+}
+
+// put has a line keep a message.
+func (s *store) put(l *storedLine, m *derecho.Message, h InstanceHandle) {
+	w := l.w
 	s.arrivals++
 	r := s.newRecord()
 	payload := append(r.message.Payload[:0], m.Payload...)
 	*r = record{w: w, handle: h, arrival: s.arrivals, message: m.With(payload)}
 	r.message.Flags &^= flagInSet
-	if r.open = inSet; r.open {
+	if r.open = m.Flags&flagInSet != 0; r.open {
 		w.open = append(w.open, r)
 	} else {
 		s.watch(r)
 	}
 	l.records = append(l.records, r)
 	s.count++
-	s.trim(in)
 }
 
 // count is how many records are of the open set, or how many are not.
@@ -773,7 +779,12 @@ func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
 		m.Flags = flagInSet
 	}
 	s.clock = max(s.clock, m.Timestamp)
-	s.keep(w, &m, h)
+	in := s.instances[h]
+	if in == nil {
+		in = &storedInstance{handle: h}
+		s.instances[h] = in
+	}
+	s.put(in.line(w), &m, h) // limits, and those before, had their say where it was kept
 	if flags&stateUnregisters != 0 {
 		s.unregister(w, h)
 	}

@@ -1,0 +1,134 @@
+package dcps
+
+import (
+	"testing"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// aWriter is the endpoint of a TRANSIENT writer.
+func aWriter(node derecho.NodeID, change func(*qos.DataWriter)) *endpoint {
+	ann := announced()[0]
+	ann.writer = durably(qos.DurabilityTransient, change)
+	return &endpoint{key: endpointKey{node, 1}, info: ann.encode(), ann: ann}
+}
+
+// sending numbers messages.
+type sending struct{ seq uint64 }
+
+func (s *sending) message(kind derecho.Kind, flags uint8, at int64) *derecho.Message {
+	s.seq++
+	return &derecho.Message{Header: derecho.Header{Kind: kind, WriterSeq: s.seq, Flags: flags, Timestamp: at}, Seq: s.seq, Epoch: 1,
+		Payload: []byte{byte(s.seq)}}
+}
+
+// Who takes over a state keeps what who gave it keeps, whichever writers had the last word on an instance meanwhile, and
+// whatever their limits.
+func TestLoadedStateIsWhatWasSaved(t *testing.T) {
+	same := func(t *testing.T, s *store) {
+		t.Helper()
+		got, err := loadStore(s.save())
+		require.NoError(t, err)
+		require.Equal(t, s.count, got.count)
+		require.Equal(t, s.save(), got.save())
+	}
+	t.Run("an intermediate writer with less depth", func(t *testing.T) {
+		s, m := newStore(), sending{}
+		depth := func(n int32) func(*qos.DataWriter) { return func(q *qos.DataWriter) { q.History.Depth = n } }
+		first, second, third := aWriter(1, depth(5)), aWriter(2, depth(1)), aWriter(3, depth(10))
+		for range 5 {
+			s.add(first, m.message(kindData, 0, 0), instanceHandle(1))
+		}
+		s.add(second, m.message(kindData, 0, 0), instanceHandle(1))
+		s.add(third, m.message(kindData, 0, 0), instanceHandle(1))
+		s.end(first.key)
+		require.Equal(t, 7, s.count)
+		same(t, s)
+	})
+	t.Run("a writer with less room", func(t *testing.T) {
+		s, m := newStore(), sending{}
+		wide := aWriter(1, func(q *qos.DataWriter) { q.History.Depth = 5 })
+		narrow := aWriter(2, func(q *qos.DataWriter) { q.DurabilityService.MaxSamples = 2 })
+		s.add(narrow, m.message(kindData, 0, 0), instanceHandle(1))
+		for range 5 {
+			s.add(wide, m.message(kindData, 0, 0), instanceHandle(2))
+		}
+		s.add(narrow, m.message(kindData, 0, 0), instanceHandle(1)) // it replaces the one before
+		require.Equal(t, 6, s.count)
+		same(t, s)
+	})
+}
+
+// Whatever was kept, who takes over the state goes on like who gave it.
+func TestLoadedStateGoesOnAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, m := newStore(), sending{}
+		var writers []*endpoint
+		for i := range 3 {
+			writers = append(writers, aWriter(derecho.NodeID(i+1), func(q *qos.DataWriter) {
+				if rapid.Bool().Draw(t, "keep all") {
+					keepAll(q)
+				} else {
+					q.History.Depth = int32(rapid.IntRange(1, 4).Draw(t, "depth"))
+				}
+				q.DurabilityService.MaxSamples = int32(rapid.SampledFrom([]int{qos.LengthUnlimited, 3, 6}).Draw(t, "max_samples"))
+				q.Lifespan.Duration = rapid.SampledFrom([]time.Duration{qos.Infinite, 5, 20}).Draw(t, "lifespan")
+			}))
+		}
+		gone := make(map[*endpoint]bool)
+		var loaded *store
+		for range rapid.IntRange(1, 60).Draw(t, "messages") {
+			if loaded == nil && rapid.IntRange(0, 9).Draw(t, "take over") == 0 {
+				var err error
+				loaded, err = loadStore(s.save())
+				require.NoError(t, err)
+			}
+			w := rapid.SampledFrom(writers).Draw(t, "writer")
+			if gone[w] {
+				continue
+			}
+			kind, flags := kindData, uint8(0)
+			switch rapid.IntRange(0, 12).Draw(t, "what") {
+			case 0:
+				kind = kindDispose
+			case 1:
+				kind = kindUnregister
+			case 2, 3, 4:
+				flags = flagInSet
+			case 5:
+				kind = kindSetEnd
+			case 6:
+				kind = kindNothing
+				gone[w] = true
+			}
+			at := int64(m.seq) + rapid.Int64Range(-10, 5).Draw(t, "at")
+			h := instanceHandle(int32(rapid.IntRange(1, 3).Draw(t, "instance")))
+			msg := m.message(kind, flags, at)
+			for _, s := range []*store{s, loaded} {
+				if s == nil {
+					continue
+				}
+				s.add(w, msg, h)
+				if gone[w] {
+					s.end(w.key)
+				}
+			}
+			if loaded != nil {
+				require.Equal(t, s.count, loaded.count)
+				require.Equal(t, s.save(), loaded.save())
+			}
+			n := 0
+			for _, in := range s.instances {
+				require.NotEmpty(t, in.lines)
+				for _, l := range in.lines {
+					n += len(l.records)
+				}
+			}
+			require.Equal(t, n, s.count)
+		}
+	})
+}

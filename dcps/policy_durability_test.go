@@ -96,6 +96,32 @@ func TestDDS14_2_2_3_5_ServiceCleanupDelay(t *testing.T) {
 	})
 }
 
+// What comes after a disposal begins the instance anew, also if that was not forgotten yet.
+func TestDDS14_2_2_3_5_WrittenAgainBeforeTheCleanup(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newEmptyStage(t, d, present(qos.PresentationTopic, true, false))
+		w := writerOn(t, s.a, s.pub, "Track", durably(qos.DurabilityTransient, func(q *qos.DataWriter) {
+			q.History.Depth = 4
+			q.DurabilityService.ServiceCleanupDelay = time.Hour
+		}))
+		s.b.reader(t, durableReader(qos.DurabilityTransient))
+		dispose := func() { require.NoError(t, w.Dispose(patiently(t), &track{ID: 1})) }
+		write(t, w, 1, 1)
+		dispose()
+		write(t, w, 1, 2)
+		write(t, w, 1, 3)
+		require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 1:2\n[NOT_READ NEW ALIVE d=0 n=0] 1:3", late(t, d, qos.DurabilityTransient))
+		dispose()
+		s.begin(t)
+		write(t, w, 1, 4)
+		dispose()
+		write(t, w, 1, 5)
+		s.end(t)
+		require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 1:5", late(t, d, qos.DurabilityTransient))
+		require.Equal(t, 1, kept(t, s.b, w))
+	})
+}
+
 // Time alone changes no history: a process at which somebody came late keeps what the others keep.
 func TestReplicasStayTheSame(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {

@@ -154,15 +154,20 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 
 func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	in := s.instances[h]
-	if w.expiry(m.Timestamp) <= s.clock || !s.room(w, in) {
+	if w.expiry(m.Timestamp) <= s.clock {
+		return
+	}
+	if in != nil && in.disposed != nil {
+		s.endLife(in, w)
+		in = s.instances[h]
+	}
+	if !s.room(w, in) {
 		return
 	}
 	if in == nil {
 		in = &storedInstance{handle: h}
 		s.instances[h] = in
 	}
-	in.disposed = nil
-	s.cleaning.remove(in)
 	l := in.line(w)
 	l.unregistered = false
 	// The samples of an open set are on top of those that they will replace when it ends: until then these are the history.
@@ -176,6 +181,24 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	}
 	s.put(l, m, h)
 	s.trim(in)
+}
+
+// endLife forgets what is left of a disposed instance that a writer begins anew: who comes late would take the two for one. What
+// other writers have in sets that are open comes after the disposal.
+func (s *store) endLife(in *storedInstance, w *storedWriter) {
+	in.disposed = nil
+	s.cleaning.remove(in)
+	w.open = slices.DeleteFunc(w.open, func(r *record) bool { return r.handle == in.handle })
+	for _, l := range in.lines {
+		l.records = slices.DeleteFunc(l.records, func(r *record) bool {
+			over := !r.open || r.w == w
+			if over {
+				s.recycle(r)
+			}
+			return over
+		})
+	}
+	s.removeLines(in.handle, in, func(l *storedLine) bool { return len(l.records) == 0 })
 }
 
 // put has a line keep a message.

@@ -67,6 +67,7 @@ func TestLoadedStateIsWhatWasSaved(t *testing.T) {
 func TestLoadedStateGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, m := newStore(), sending{}
+		cleanup := rapid.SampledFrom([]time.Duration{0, 10}).Draw(t, "service_cleanup_delay")
 		var writers []*endpoint
 		for i := range 3 {
 			writers = append(writers, aWriter(derecho.NodeID(i+1), func(q *qos.DataWriter) {
@@ -76,6 +77,7 @@ func TestLoadedStateGoesOnAlike(t *testing.T) {
 					q.History.Depth = int32(rapid.IntRange(1, 4).Draw(t, "depth"))
 				}
 				q.DurabilityService.MaxSamples = int32(rapid.SampledFrom([]int{qos.LengthUnlimited, 3, 6}).Draw(t, "max_samples"))
+				q.DurabilityService.ServiceCleanupDelay = cleanup
 				q.Lifespan.Duration = rapid.SampledFrom([]time.Duration{qos.Infinite, 5, 20}).Draw(t, "lifespan")
 			}))
 		}

@@ -39,6 +39,7 @@ func TestStreamWhoseContextEnds(t *testing.T) {
 		write(t, w, 1, 1)
 		write(t, w, 1, 2)
 		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
 		seen := 0
 		for _, err := range r.Stream(ctx) {
 			require.NoError(t, err)

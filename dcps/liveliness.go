@@ -87,36 +87,36 @@ func (w *writer) latestAssertion() int64 {
 	return at
 }
 
-// showLife follows a message of the writer. It costs a load where no writer of the participant has to assert anything.
-func (w *writer) showLife() {
+// assertedByWriting notes that the writer has written: who writes asserts (§2.2.3.11), whatever becomes of the message. It
+// reports false if nobody waits for assertions of the writer, and costs a load where none of the participant has to assert.
+func (w *writer) assertedByWriting() (ns int64, awaited bool) {
 	if w.p.asserting.Load() == 0 {
-		return
+		return 0, false
 	}
-	ns := now()
+	ns = now()
 	raise(&w.p.asserted, ns)
 	if w.life.lease == 0 {
-		return
+		return ns, false
 	}
 	raise(&w.life.asserted, ns)
-	raise(&w.life.sent, ns)
-	w.revive()
+	return ns, true
 }
 
-// showLifeUnsent follows a message that was not sent for want of room: who writes asserts (§2.2.3.11), whatever becomes of it.
-// The writer's readers are told when there is room.
+// showLife follows a message of the writer.
+func (w *writer) showLife() {
+	if ns, awaited := w.assertedByWriting(); awaited {
+		raise(&w.life.sent, ns)
+		w.revive()
+	}
+}
+
+// showLifeUnsent follows a message that was not sent for want of room. The writer's readers are told when there is room.
 func (w *writer) showLifeUnsent() {
-	if w.p.asserting.Load() == 0 {
-		return
+	if ns, awaited := w.assertedByWriting(); awaited {
+		w.lock()
+		defer w.unlock()
+		w.lookLife(ns)
 	}
-	ns := now()
-	raise(&w.p.asserted, ns)
-	if w.life.lease == 0 {
-		return
-	}
-	raise(&w.life.asserted, ns)
-	w.lock()
-	defer w.unlock()
-	w.lookLife(ns)
 }
 
 // raise is rise for times.

@@ -301,10 +301,8 @@ func (a *agreement) accuses(i, j, first int) bool {
 func (a *agreement) failed() set {
 	gone, now, t := newSet(len(a.watches)), a.m.now, a.e.table
 	for j := range a.watches {
-		for i := range a.watches {
-			if i != j && j != a.me() && a.accuses(i, j, t.Certain()) {
-				gone.add(j)
-			}
+		if j != a.me() && a.certain(j) {
+			gone.add(j)
 		}
 	}
 	for _, j := range a.joined {
@@ -515,9 +513,7 @@ func (a *agreement) lead() bool {
 	// is followed by one that does not. And a death that breaks a tie comes before the promises (quorum).
 	old := !a.proposed && killed.without(dead, a.killed).count() > 0 && !mutant.Is("tie-before-death")
 	if a.ballot == 0 || high > a.ballot || a.proposed && gone.without(a.without).count() > 0 || old {
-		// Another proposer that lives gets time.
-		if p := int(high&0xffff) - 1; high > a.ballot && high != 0 && p >= 0 && p < len(a.watches) && p != a.me() && !gone.has(p) &&
-			a.m.now-a.since < a.lease() {
+		if high > a.ballot && a.awaits(int(high&0xffff)-1, high, gone) {
 			return false
 		}
 		a.ballot, a.proposed, a.since = (high>>16+1)<<16|uint64(a.me()+1), false, a.m.now
@@ -538,6 +534,32 @@ func (a *agreement) lead() bool {
 	a.e.table.StoreBlock(t.Propose(), a.ballot, a.choose(stay, dead, killed).encode())
 	a.e.kick()
 	return true
+}
+
+// awaits: the highest ballot is of another proposer that lives, which gets time for it. That may be one that this node takes
+// for failed, and that takes this one for failed, while all others hear both: who has answered the ballot that this node
+// began without it with one of a later round lives, unless its death is certain. Else the two would outbid each other
+// without end.
+func (a *agreement) awaits(p int, high uint64, gone set) bool {
+	switch {
+	case p < 0 || p >= len(a.watches) || p == a.me():
+		return false
+	case !gone.has(p):
+		return a.m.now-a.since < a.lease()
+	case a.ballot == 0 || !a.without.has(p) || high>>16 <= a.ballot>>16 || a.certain(p) || mutant.Is("outbid"):
+		return false
+	}
+	return high > a.highest || a.m.now-a.since < a.lease() // follow has yet to see it, or has of late
+}
+
+// certain: somebody is certain that a member has died.
+func (a *agreement) certain(j int) bool {
+	for i := range a.watches {
+		if i != j && a.accuses(i, j, a.e.table.Certain()) {
+			return true
+		}
+	}
+	return false
 }
 
 // myTurn: this node is the first, in the order of joining, of those that have not failed; or those

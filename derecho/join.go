@@ -336,7 +336,7 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status, vouched bool) {
 		why = " and no majority"
 	case !s.outranks(own):
 		return
-	case !vouched:
+	case !vouched && !mutant.Is("unvouched"):
 		m.send(NodeID(p.ID), msgVouch, nil)
 		return
 	}
@@ -350,7 +350,7 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status, vouched bool) {
 func (m *machine) leads(s status) bool {
 	return !mutant.Is("parted-alone") && slices.ContainsFunc(s.parted, func(p parting) bool {
 		same, ahead := p.group == m.view.group, p.view > m.view.epoch
-		return m.view.has(p.node) && (p.whole && same || m.cutOff != "") || m.cutOff != "" && same && ahead
+		return m.view.has(p.node) && (p.whole && same || m.cutOff != "") || m.cutOff != "" && same && ahead && !mutant.Is("behind-stays")
 	})
 }
 
@@ -502,7 +502,7 @@ func (m *machine) controlDrained(e *epoch) {
 func (m *machine) forgetLeft(leaves []NodeID) {
 	for _, g := range m.order {
 		for _, e := range g.epochs {
-			if g.id != 0 {
+			if g.id != 0 && !mutant.Is("left-awaited") {
 				e.forget(func(i int) bool { return slices.Contains(leaves, e.desc.Members[i].Node) })
 			}
 		}

@@ -29,7 +29,7 @@ func (c *camps) apart(host uint64, on bool) {
 }
 
 // goOn requires that all that are left are in one group that can go on, and tells its number.
-func (c *camps) goOn(t *testing.T) (group uint64) {
+func (c *camps) goOn(t testing.TB) (group uint64) {
 	t.Helper()
 	c.let(100 * c.r.plan.Lease)
 	c.tell()
@@ -152,7 +152,9 @@ func TestLetInElsewhere(t *testing.T) {
 }
 
 // A group does not go over to a member of a larger one that has just lost the others, and does not know it yet.
-func TestGroupMeetsFreshRemnant(t *testing.T) {
+func TestGroupMeetsFreshRemnant(t *testing.T) { meetsFreshRemnant(t) }
+
+func meetsFreshRemnant(t testing.TB) {
 	for _, moved := range []bool{false, true} {
 		for late := range time.Duration(4) {
 			for seed := uint64(1); seed <= 5; seed++ {
@@ -181,7 +183,9 @@ func TestGroupMeetsFreshRemnant(t *testing.T) {
 
 // A process has gone over from a view that another member has not heard of, and of the members of that one it hears
 // nobody else. It follows.
-func TestBehindWhoHasGoneOver(t *testing.T) {
+func TestBehindWhoHasGoneOver(t *testing.T) { behindWhoHasGoneOver(t) }
+
+func behindWhoHasGoneOver(t testing.TB) {
 	runs := 0
 	for seed := uint64(1); seed <= 20; seed++ {
 		c := newCamps(t, seed)

@@ -17,7 +17,7 @@ type camps struct {
 	dark map[*process]bool // whose host has fallen silent for good
 }
 
-func newCamps(t *testing.T, seed uint64) *camps {
+func newCamps(t testing.TB, seed uint64) *camps {
 	c := &camps{script: newScriptOf(t, seed), dark: map[*process]bool{}}
 	c.r.plan.Hosts = 20
 	return c

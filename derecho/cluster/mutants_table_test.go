@@ -43,6 +43,10 @@ func TestTableOfMutants(t *testing.T) {
 			after = fmt.Sprintf("`-scenario %q`", c.scenario)
 		case "script":
 			after = fmt.Sprintf("`testdata/%s.txt`", c.scenario)
+		case "test":
+			after = fmt.Sprintf("`%s`", c.scenario)
+		case "unlink":
+			after = fmt.Sprintf("seed %s of `-faults unlink`", n)
 		case "seed":
 			after = "seed " + n
 		case "any":

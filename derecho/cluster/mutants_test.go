@@ -23,7 +23,9 @@ var (
 
 // catch is a run in which a checker notices a defect: the first of its kind, so that the seed is also how many runs it took.
 type catch struct {
-	kind     string // of storm; "seed": an ordinary run; "sweep": a scenario; "script": the cases of a file of testdata
+	// kind of storm, or "seed": an ordinary run; "unlink": one with that fault only; "sweep": a scenario; "script": the
+	// cases of a file of testdata; "test": one of directed.
+	kind     string
 	seed     uint64
 	scenario string
 	violates string // invariant, "panic" or "run": the node itself noticed
@@ -39,6 +41,8 @@ func (c catch) run() *Result {
 		return s.Run()
 	case "seed":
 		return Run(c.seed, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9})
+	case "unlink":
+		return Run(c.seed, Options{Faults: Unlink, MinNodes: 3, MaxNodes: 9})
 	default:
 		return Run(c.seed, Options{Faults: AllFaults, Storm: c.kind, MinNodes: 3, MaxNodes: 7})
 	}
@@ -51,8 +55,14 @@ func (c catch) String() string {
 	if c.kind == "sweep" {
 		return fmt.Sprintf("-scenario %q", c.scenario)
 	}
+	if c.kind == "test" {
+		return c.scenario
+	}
 	if c.kind == "seed" {
 		return fmt.Sprintf("seed %d", c.seed)
+	}
+	if c.kind == "unlink" {
+		return fmt.Sprintf("-faults unlink, seed %d", c.seed)
 	}
 	return fmt.Sprintf("-storm %s, seed %d", c.kind, c.seed)
 }
@@ -72,6 +82,11 @@ func TestMutants(t *testing.T) {
 			require.True(t, recorded, "no run is recorded that catches it: look for one with -sim.mutant.hunt")
 			if c.kind == "script" {
 				require.True(t, differs(t, c.scenario, m.Name), "%v: %s", c, m.Breaks)
+				return
+			}
+			if c.kind == "test" {
+				require.Empty(t, fails(t, c.scenario, ""), "%v, without the defect", c)
+				require.NotEmpty(t, fails(t, c.scenario, m.Name), "%v: %s", c, m.Breaks)
 				return
 			}
 			require.Empty(t, violated(c, ""), "%v, without the defect", c)
@@ -134,6 +149,25 @@ func differs(t *testing.T, file, defect string) (is bool) {
 		return c.Expected()
 	})
 	return is
+}
+
+// directed are tests that catch what no storm was found to.
+var directed = map[string]func(testing.TB){
+	"TestBehindWhoHasGoneOver": behindWhoHasGoneOver, "TestGroupMeetsFreshRemnant": meetsFreshRemnant,
+	"TestTwoOldestDoNotHearEachOther": twoOldestApart,
+}
+
+// fails is what stops a test with a defect; "" if nothing does.
+func fails(t *testing.T, test, defect string) (out string) {
+	mutant.Set(defect)
+	defer mutant.Set("")
+	defer func() {
+		if stops := recover(); stops != nil {
+			out = fmt.Sprint(stops)
+		}
+	}()
+	directed[test](stopping{t})
+	return ""
 }
 
 func plays(t *testing.T, c *datadriven.Case) (out string) {

@@ -49,19 +49,16 @@ func (c catch) run() *Result {
 }
 
 func (c catch) String() string {
-	if c.kind == "script" {
+	switch c.kind {
+	case "script":
 		return "testdata/" + c.scenario + ".txt"
-	}
-	if c.kind == "sweep" {
+	case "sweep":
 		return fmt.Sprintf("-scenario %q", c.scenario)
-	}
-	if c.kind == "test" {
+	case "test":
 		return c.scenario
-	}
-	if c.kind == "seed" {
+	case "seed":
 		return fmt.Sprintf("seed %d", c.seed)
-	}
-	if c.kind == "unlink" {
+	case "unlink":
 		return fmt.Sprintf("-faults unlink, seed %d", c.seed)
 	}
 	return fmt.Sprintf("-storm %s, seed %d", c.kind, c.seed)

@@ -100,6 +100,13 @@ func TestLogsOfTheLast(t *testing.T) {
 			keep.executed(&derecho.Event{From: x, Command: []byte{remove, 1, 0, 0, 0}})
 			h.install(2, []derecho.NodeID{x, z}, keep)
 		}, true},
+		{"the other withdraws after it, and comes again", func(h *having, keep keepers) {
+			for _, node := range []derecho.NodeID{x, y} {
+				keep.executed(&derecho.Event{From: node, Command: []byte{remove, 1, 0, 0, 0}})
+				h.install(uint32(node), []derecho.NodeID{x, y, z}, keep)
+			}
+			h.awaits(y)
+		}, true},
 		{"both fail together", func(h *having, keep keepers) { h.install(2, []derecho.NodeID{z}, keep) }, false},
 		{"it fails last", func(h *having, keep keepers) {
 			h.install(2, []derecho.NodeID{x, z}, keep)

@@ -13,8 +13,9 @@ import (
 //
 //   - The channel went on, and of the logs that were there none had it any more which had had the channel in the last epoch. One such log is
 //     enough.
-//   - A group that lives on has lost all who had the state (derecho/bereft.go), and of their logs none that is there has it any more. Logs of those who
-//     went before are not asked: what they hold was superseded, as far as anybody could know, by what the others went on to store.
+//   - A group that lives on has nobody left who had the state (derecho/bereft.go), and of the logs of the last none that is
+//     there has it any more. Logs of those who went before are not asked: what they hold was superseded, as far as anybody
+//     could know, by what the others went on to store.
 //   - It was written under the number of an epoch that its log had forgotten. Positions under this number do not compare with those of logs
 //     that have not forgotten it, and the channel went on from one of these.
 //
@@ -35,7 +36,7 @@ type having struct {
 	nodes map[derecho.NodeID]uint64 // with the log of each; 0: it keeps the channel in memory
 	line  uint32                    // of history, on which the last of them got it
 	last  []uint64                  // the logs of these, if there are any, else of those who had it last
-	gone  []uint64                  // once all who had it have failed, and until somebody has it again: their logs
+	gone  []uint64                  // once nobody has it any more who had it, and until somebody has it again: their logs
 }
 
 func newLies() *lies {
@@ -97,10 +98,20 @@ func (h *having) has(node derecho.NodeID, log uint64, line uint32) {
 	h.know()
 }
 
-// awaits: a node waits for the state. If it had got one before, that was not heard in time, and it is to get it from another.
+// awaits: a node waits for the state. If it had got one before, that was not heard in time, and it is to get it from
+// another; or it was the last to withdraw what keeps the channel, and comes again.
 func (h *having) awaits(node derecho.NodeID) {
-	delete(h.nodes, node)
+	h.drop(func(n derecho.NodeID) bool { return n == node })
+}
+
+// drop: some do not count any more as those who have the state.
+func (h *having) drop(which func(derecho.NodeID) bool) {
+	before := len(h.nodes)
+	maps.DeleteFunc(h.nodes, func(n derecho.NodeID, _ uint64) bool { return which(n) })
 	h.know()
+	if before > 0 && len(h.nodes) == 0 {
+		h.gone = h.last
+	}
 }
 
 // goesOn: somebody who has the state is among those who keep the channel in an epoch.
@@ -129,21 +140,13 @@ func (h *having) install(view uint32, members []derecho.NodeID, keep keepers) {
 	}
 	h.view = view
 	withdrawn := func(n derecho.NodeID) bool { return len(keep[n]) == 0 }
-	drop := func(which func(derecho.NodeID) bool) {
-		maps.DeleteFunc(h.nodes, func(n derecho.NodeID, _ uint64) bool { return which(n) })
-		h.know()
-	}
 	for n := range h.nodes {
 		if !withdrawn(n) {
-			drop(withdrawn)
+			h.drop(withdrawn)
 			break
 		}
 	}
-	before := len(h.nodes)
-	drop(func(n derecho.NodeID) bool { return !slices.Contains(members, n) })
-	if before > 0 && len(h.nodes) == 0 {
-		h.gone = h.last
-	}
+	h.drop(func(n derecho.NodeID) bool { return !slices.Contains(members, n) })
 }
 
 // keepers are the endpoints of a channel that keep its state, by node: those that somebody was told of, but for those

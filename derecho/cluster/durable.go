@@ -56,11 +56,11 @@ func (e lastEpoch) before(o lastEpoch) bool {
 	return again
 }
 
-// lastWithout is the latest of some epochs of a group that was begun without a log as it is opened in another; the zero
-// lastEpoch if there is none.
-func lastWithout(epochs []lastEpoch, log uint64, in lastEpoch) (last lastEpoch) {
+// lastWithout is the latest of some epochs of a group that was begun without a log as it is opened in another, since the
+// group began anew from logs; the zero lastEpoch if there is none.
+func lastWithout(epochs []lastEpoch, log uint64, in lastEpoch, anew uint32) (last lastEpoch) {
 	for _, e := range epochs {
-		if e.opened[log] < in.opened[log] && e.epoch >= last.epoch {
+		if e.opened[log] < in.opened[log] && e.epoch >= max(last.epoch, anew) {
 			last = e
 		}
 	}
@@ -447,13 +447,14 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
 		case e.Kind == Begun && e.Channel == ch:
-			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, lastEpochOf(e)}
+			on := lineOf(line[group[e.Node]], e.Epoch)
+			s := onDisk{on.line, lastEpochOf(e)}
 			given, was := "", logs[e.Log]
 			switch {
 			case !was.written || e.Since > 0:
 			case blank[s.line] && was.line != s.line:
 				given = "a history which began with nothing"
-			case was.unknownTo(lastWithout(begunIn[group[e.Node]], e.Log, s.lastEpoch), e.Log):
+			case was.unknownTo(lastWithout(begunIn[group[e.Node]], e.Log, s.lastEpoch, on.from), e.Log):
 				given = "what was stored without knowledge of that"
 			}
 			if given != "" {

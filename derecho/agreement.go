@@ -489,8 +489,11 @@ func (a *agreement) lead() bool {
 	gone := a.failed()
 	stay := a.everybody.without(gone)
 	dead, killed := a.dead(gone)
-	a.reach(stay.without(), dead, killed)
-	if gone.count() == 0 && !a.wedged || !quorum(a.weights, stay, dead, killed) {
+	inReach := a.reach(stay.without(), dead, killed)
+	if mutant.Is("unheard-bids") {
+		inReach = quorum(a.weights, stay, dead, killed)
+	}
+	if gone.count() == 0 && !a.wedged || !inReach {
 		a.able = 0
 		return false
 	}
@@ -505,7 +508,7 @@ func (a *agreement) lead() bool {
 	// Who has begun goes on. If it was not its turn it would have to wait once more, and those who do not take for failed
 	// whom it does have what they propose accepted by then: nobody is removed, and all begins anew in the next view.
 	going := a.ballot != 0 && a.ballot == high && !a.proposed && !mutant.Is("ballot-left")
-	if !going && !a.myTurn(gone) {
+	if !going && !a.myTurn(stay, dead, killed) {
 		return false
 	}
 	a.wedge()
@@ -541,15 +544,18 @@ func (a *agreement) lead() bool {
 // began without it with one of a later round lives, unless its death is certain. Else the two would outbid each other
 // without end.
 func (a *agreement) awaits(p int, high uint64, gone set) bool {
-	switch {
-	case p < 0 || p >= len(a.watches) || p == a.me():
-		return false
-	case !gone.has(p):
-		return a.m.now-a.since < a.lease()
-	case a.ballot == 0 || !a.without.has(p) || high>>16 <= a.ballot>>16 || a.certain(p) || mutant.Is("outbid"):
+	if p < 0 || p >= len(a.watches) || p == a.me() {
 		return false
 	}
-	return high > a.highest || a.m.now-a.since < a.lease() // follow has yet to see it, or has of late
+	if gone.has(p) {
+		answers := a.ballot != 0 && a.without.has(p) && high>>16 > a.ballot>>16
+		if !answers || a.certain(p) || mutant.Is("outbid") {
+			return false
+		}
+	}
+	// lead comes before follow, which has yet to see the ballot, or has of late. One that got no time as it came would be
+	// outbid each time by one whose own can not be accepted, and that is what this node waits for.
+	return high > a.highest || a.m.now-a.since < a.lease()
 }
 
 // certain: somebody is certain that a member has died.
@@ -562,9 +568,9 @@ func (a *agreement) certain(j int) bool {
 	return false
 }
 
-// myTurn: this node is the first, in the order of joining, of those that have not failed; or those
-// before it do not get on. They may not know of a quorum: a death is certified on its own host only.
-func (a *agreement) myTurn(gone set) bool {
+// myTurn: this node is the first, in the order of joining, of those that have not failed and are heard by a quorum; or
+// those before it do not get on. They may not know of a quorum: a death is certified on its own host only.
+func (a *agreement) myTurn(stay, dead, killed set) bool {
 	since := a.able
 	if a.wedged {
 		since = a.since
@@ -574,11 +580,22 @@ func (a *agreement) myTurn(gone set) bool {
 		if i == a.me() {
 			break
 		}
-		if !gone.has(i) || mutant.Is("no-takeover") {
+		if stay.has(i) && (a.heard(i, stay, dead, killed) || mutant.Is("unheard-awaited")) || mutant.Is("no-takeover") {
 			before++
 		}
 	}
 	return before == 0 || (a.wedged || !mutant.Is("wait-unwedged")) && a.m.now-since > time.Duration(4*before)*a.lease() && !mutant.Is("no-takeover")
+}
+
+// heard: a member and a quorum hear each other, as they say. Who is not in reach of one begins no ballot (lead).
+func (a *agreement) heard(i int, stay, dead, killed set) bool {
+	accused, by := a.e.table.Accused(), stay.without()
+	for j := range a.watches {
+		if j != i && (a.accuses(j, i, accused) || a.accuses(i, j, accused)) {
+			by.drop(j)
+		}
+	}
+	return quorum(a.weights, by, dead, killed)
 }
 
 // choose finds what to propose, from the rows of those who promised and of the dead.
@@ -820,8 +837,9 @@ func (a *agreement) parse(values []uint64) *decision {
 	return &decision{stay: v[:w:w], dead: v[w : 2*w : 2*w], killed: v[2*w : 3*w : 3*w], ends: v[3*w:]}
 }
 
-// reach notices that no quorum is in reach, and that one is again. Who does not hear this node is not in reach, either.
-func (a *agreement) reach(stay, dead, killed set) {
+// reach notices that no quorum is in reach, and that one is again, and reports which it is. Who does not hear this node is not
+// in reach, either: it does not see what this one proposes.
+func (a *agreement) reach(stay, dead, killed set) bool {
 	for i, w := range a.watches {
 		if w.accused != 0 || a.accuses(i, a.me(), a.e.table.Accused()) && !mutant.Is("unheard-untold") {
 			stay.drop(i)
@@ -830,7 +848,7 @@ func (a *agreement) reach(stay, dead, killed set) {
 	if quorum(a.weights, stay, dead, killed) {
 		a.cutOff = 0
 		a.reachable()
-		return
+		return true
 	}
 	if a.cutOff == 0 {
 		a.cutOff = max(a.m.now, 1)
@@ -847,6 +865,7 @@ func (a *agreement) reach(stay, dead, killed set) {
 		a.m.isolate(fmt.Sprintf("%d of %d members are not heard, and what is left is no majority: %s",
 			len(missing), len(a.watches), joinNames(missing)))
 	}
+	return false
 }
 
 // reachable tells that a quorum is in reach again: it is heard, or the view has ended, which takes one.

@@ -151,7 +151,7 @@ func differs(t *testing.T, file, defect string) (is bool) {
 // directed are tests that catch what no storm was found to.
 var directed = map[string]func(testing.TB){
 	"TestBehindWhoHasGoneOver": behindWhoHasGoneOver, "TestGroupMeetsFreshRemnant": meetsFreshRemnant,
-	"TestTwoOldestDoNotHearEachOther": twoOldestApart,
+	"TestTwoOldestDoNotHearEachOther": twoOldestApart, "TestWhoIsNotHeardDoesNotBid": unheardSilent,
 }
 
 // fails is what stops a test with a defect; "" if nothing does.

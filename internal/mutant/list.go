@@ -23,6 +23,8 @@ var List = []Mutant{
 	{"no-takeover", "nobody takes the place of a proposer that dies"},
 	{"ballot-left", "who proposes out of turn waits for another turn when all have promised"},
 	{"outbid", "of two that take each other for failed, and are heard by all others, neither lets the other's ballot come to its end"},
+	{"unheard-bids", "who is not heard by a quorum begins ballots all the same, which can not be accepted, and outbids those who could decide"},
+	{"unheard-awaited", "who is not heard by a quorum, and begins no ballots, is waited for when it would be its turn"},
 	{"promise-unwedged", "a member promises without wedging, and does not wedge when another does"},
 	{"ack-wedged", "a member acknowledges after it has wedged"},
 	{"accept-below-promise", "a member accepts a ballot below what it promised"},

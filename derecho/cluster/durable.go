@@ -364,7 +364,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		return false
 	}
 	givenUp := map[derecho.NodeID]bool{}
-	bare := map[uint64]bool{}           // groups in which the history began where it is kept in memory, with no log there, then or since
+	bare := map[uint64]uint32{}         // the epoch of a group in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{}           // epochs that anybody has installed
 	begunIn := map[uint64][]lastEpoch{} // as logs of a group tell
 	blank := map[uint32]bool{}          // lines that began with logs which knew of no epoch, and that no log has taken up since
@@ -391,7 +391,9 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				if there[at] = own.Logs; at.epoch > newestOf[at.group].epoch {
 					newestOf[at.group] = at
 				}
-				delete(bare, e.What.Group)
+				if at.epoch > bare[at.group] { // who is slow installs one from before, with those who have left since
+					delete(bare, at.group)
+				}
 			}
 		}
 		switch e := &events[i]; {
@@ -496,7 +498,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			logs[e.Log] = lies.unbegun(e)
 		case e.Kind == Await && e.Channel == ch && e.Epoch != 0 && e.Text != "pending":
 			if in := group[e.Node]; len(there[place{in, channels[ch].ID, e.Epoch}]) == 0 {
-				bare[in] = true
+				bare[in] = e.Epoch
 			}
 			on := lineOf(line[group[e.Node]], e.Epoch).line
 			h := lies.of(group[e.Node])
@@ -523,7 +525,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			held = e
 		}
 	}
-	if held == nil || bare[group[held.Node]] {
+	if held == nil || bare[group[held.Node]] > 0 {
 		return
 	}
 	in := map[string]bool{}

@@ -25,3 +25,9 @@ func TestStorms(t *testing.T) {
 		})
 	}
 }
+
+// The last that has the state of a channel leaves, another begins it in memory, and a third is slow to install the epoch
+// before: what was durable is gone all the same, and the check knows.
+func TestStormWithABareHistory(t *testing.T) {
+	require.NoError(t, Run(9467, Options{Faults: AllFaults, Storm: "birth", MinNodes: 3, MaxNodes: 9}).Err)
+}

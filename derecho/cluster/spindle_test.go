@@ -17,6 +17,10 @@ func TestSimSpindle(t *testing.T) {
 	for _, name := range derecho.SpindleNames() {
 		lists = append(lists, "-"+name)
 	}
+	seeds := *spindleSeeds
+	if testing.Short() {
+		seeds = min(seeds, 4) // as in TestStorms
+	}
 	for _, list := range lists {
 		t.Run(strings.TrimPrefix(list, "-"), func(t *testing.T) {
 			t.Parallel()
@@ -24,7 +28,7 @@ func TestSimSpindle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range *spindleSeeds {
+			for i := range seeds {
 				seed := *from + uint64(i)
 				if r := Run(seed, Options{Faults: AllFaults, Spindle: off}); r.Err != nil {
 					t.Log(fmt.Sprint(r.Plan))

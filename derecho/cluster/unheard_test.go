@@ -16,9 +16,7 @@ import (
 
 // The oldest hears all and is not heard by the two next; another dies. The oldest can not have a ballot accepted, and those
 // two could decide with the one that hears it. They get time for theirs as soon as it is seen.
-func TestOldestIsNotHeard(t *testing.T) { oldestUnheard(t) }
-
-func oldestUnheard(t testing.TB) {
+func TestOldestIsNotHeard(t *testing.T) {
 	for seed := uint64(1); seed <= 5; seed++ {
 		c := unheard(t, seed, []int{1, 2, 3, 1, 5}, map[int][]int{0: {1, 2}}, 4, 1)
 		c.r.w.MaxDelay = 20 * time.Microsecond
@@ -46,9 +44,7 @@ func unheardSilent(t testing.TB) {
 }
 
 // If there is a quorum whose members all hear each other it decides, whoever else is there.
-func TestQuorumThatHearsEachOtherDecides(t *testing.T) { hearsEachOther(t) }
-
-func hearsEachOther(t testing.TB) {
+func TestQuorumThatHearsEachOtherDecides(t *testing.T) {
 	const lease = 100 * time.Millisecond
 	quorums := 0
 	for seed := uint64(1); seed <= 150; seed++ {

@@ -73,8 +73,11 @@ func TestLendAndPollerLoseNothing(t *testing.T) {
 // A thread that only ever looks, for a while and then not, and the poller lose nothing either: a bell that it leaves to nobody is
 // attended again.
 func TestLookAndPollerLoseNothing(t *testing.T) {
-	for _, looks := range []int{1, pollingLooks + 1, 5000} {
-		t.Run(fmt.Sprint(looks, " looks"), func(t *testing.T) {
+	for _, turns := range []struct {
+		looks   int
+		lasting time.Duration // or more of them, as long as this
+	}{{looks: 1}, {looks: pollingLooks + 1}, {pollingLooks + 1, 5 * time.Millisecond}} {
+		t.Run(fmt.Sprint(turns.looks, " looks in ", turns.lasting), func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, c *cluster) {
 				c.unswept()
 				w, _, rec := c.pair(nil)
@@ -83,7 +86,7 @@ func TestLookAndPollerLoseNothing(t *testing.T) {
 				go func() {
 					defer close(done)
 					for range turn {
-						for range looks {
+						for k, begin := 0, time.Now(); k < turns.looks || time.Since(begin) < turns.lasting; k++ {
 							Look()
 						}
 					}

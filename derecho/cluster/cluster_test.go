@@ -3,8 +3,14 @@ package cluster
 import (
 	"flag"
 	"fmt"
+	"os"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	TuneGC()
+	os.Exit(m.Run())
+}
 
 // A failing seed replays exactly:
 //

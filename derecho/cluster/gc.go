@@ -1,4 +1,4 @@
-package main
+package cluster
 
 import (
 	"os"
@@ -6,14 +6,15 @@ import (
 )
 
 // A run is milliseconds long, and nothing of it is needed afterwards. With the usual setting the garbage collector
-// takes as long as the runs do, for a heap of a few megabytes.
+// takes half as long as the runs do, for a heap of a few megabytes.
 const (
 	gcPercent   = 1600
 	memoryLimit = 2 << 30 // a collection comes sooner when a long run's trace gets near to it
 )
 
-// tuneGC lets garbage pile up, unless the environment says how much may.
-func tuneGC() {
+// TuneGC lets the garbage of runs pile up in this process, unless the environment says how much may (GOGC,
+// GOMEMLIMIT): for programs that do nothing else.
+func TuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

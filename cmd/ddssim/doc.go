@@ -11,7 +11,7 @@
 // command that replays it, and the trace around the violation.
 //
 // A run of more than ten seconds says on stderr how far it is. Unless GOGC is set, the garbage collector works seldom:
-// the runs go twice as fast, and need some hundred megabytes.
+// that is half as many runs again in the same time, for some hundred megabytes.
 //
 // Exit status: 0 nothing was violated, 1 something was, 2 wrong use.
 package main

@@ -28,6 +28,7 @@ func joinCore(h handler, c participantConfig) (core, error) {
 		Lease:       c.settings.Lease,
 		Witness:     c.settings.Witness,
 		Spin:        c.settings.Spin,
+		Slice:       c.settings.Slice,
 		Spindle:     spindle,
 		OpenLog:     c.openLog,
 		LogState:    c.logState,

@@ -53,6 +53,10 @@ type Settings struct {
 	// hour. A sleeper is woken within tens of microseconds, one that looks sees a sample in less than one, and
 	// takes a core for that as long as it waits. Default: DDS_SPIN, else 30 µs.
 	Spin time.Duration
+	// Slice is the time slice that the threads of this process ask the scheduler for, from 100 µs to 100 ms. They get neither more
+	// time for a short one nor less, but run sooner when they are woken on a busy machine (Linux 6.12; docs/adr/0035). -1
+	// leaves them what they have. Default: DDS_SLICE, else 100 µs.
+	Slice time.Duration
 	// LendBytes is the size from which on samples are read where the writer put them, in its ring, and not copied at
 	// delivery: 1 for all, -1 for none. Samples of a topic without key that RELIABLE readers with KEEP_ALL take by loan
 	// are lent together, many at a time, whatever their size. A sample that lies unread while a writer needs the room
@@ -83,6 +87,8 @@ const (
 	defaultLend      = 1 << 10
 	defaultSpin      = 30 * time.Microsecond
 	minSpin          = time.Microsecond
+	minSlice         = 100 * time.Microsecond // of Linux, as maxSlice is
+	maxSlice         = 100 * time.Millisecond
 	maxWait          = time.Hour
 	defaultSegment   = 64 << 20
 	segmentStep      = 4 << 10
@@ -171,10 +177,13 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 // withFailureDefaults does so for what failures are judged by.
 func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, error) {
 	var err error
-	if s.Lease, err = duration("Lease", s.Lease, "DDS_LEASE", getenv, defaultLease, minLease); err != nil {
+	if s.Lease, err = duration("Lease", s.Lease, "DDS_LEASE", getenv, defaultLease, minLease, maxWait); err != nil {
 		return s, err
 	}
-	if s.Spin, err = duration("Spin", s.Spin, "DDS_SPIN", getenv, defaultSpin, minSpin); err != nil {
+	if s.Spin, err = duration("Spin", s.Spin, "DDS_SPIN", getenv, defaultSpin, minSpin, maxWait); err != nil {
+		return s, err
+	}
+	if s.Slice, err = slice(s.Slice, getenv); err != nil {
 		return s, err
 	}
 	from := "Settings.Witness"
@@ -251,8 +260,20 @@ func lendBytes(n int, variable string) (int, error) {
 	return n, nil
 }
 
+// slice is Settings.Slice.
+func slice(d time.Duration, getenv func(string) string) (time.Duration, error) {
+	if d == -1 || d == 0 && getenv("DDS_SLICE") == "-1" {
+		return -1, nil
+	}
+	d, err := duration("Slice", d, "DDS_SLICE", getenv, minSlice, minSlice, maxSlice)
+	if err != nil {
+		return 0, fmt.Errorf("%w; -1 leaves threads the slices that they have", err)
+	}
+	return d, nil
+}
+
 // duration is a setting: what the program says, or else the environment, or else the default.
-func duration(name string, d time.Duration, variable string, getenv func(string) string, otherwise, least time.Duration) (time.Duration, error) {
+func duration(name string, d time.Duration, variable string, getenv func(string) string, otherwise, least, most time.Duration) (time.Duration, error) {
 	from := "Settings." + name
 	if text := getenv(variable); d == 0 && text != "" {
 		parsed, err := time.ParseDuration(text)
@@ -260,15 +281,15 @@ func duration(name string, d time.Duration, variable string, getenv func(string)
 			return 0, fmt.Errorf("%s is %q, which is no duration such as 500ms or 2s", variable, text)
 		}
 		if parsed == 0 {
-			return 0, fmt.Errorf("%s is %q; it must be from %v to %v", variable, text, least, maxWait)
+			return 0, fmt.Errorf("%s is %q; it must be from %v to %v", variable, text, least, most)
 		}
 		d, from = parsed, variable
 	}
 	if d == 0 {
 		d = otherwise
 	}
-	if d < least || d > maxWait {
-		return 0, fmt.Errorf("%s is %v; it must be from %v to %v", from, d, least, maxWait)
+	if d < least || d > most {
+		return 0, fmt.Errorf("%s is %v; it must be from %v to %v", from, d, least, most)
 	}
 	return d, nil
 }

@@ -38,6 +38,10 @@ type Config struct {
 	// Spin is how long a goroutine that lends itself looks for work before it sleeps; default 30 µs. Of several nodes
 	// of a process the longest counts.
 	Spin time.Duration
+	// Slice is the time slice that the threads of this process ask the scheduler for, if they have a longer one
+	// (docs/adr/0035): rdma.MinSlice to rdma.MaxSlice; default rdma.MinSlice; -1 leaves them what they have. Of several
+	// nodes of a process the shortest counts.
+	Slice time.Duration
 	// Witness names a node whose vote decides when the members are split into halves; "" for none.
 	// All members name the same.
 	Witness string
@@ -110,6 +114,12 @@ func (c *Config) complete() error {
 	}
 	if c.Spin < 0 {
 		return fmt.Errorf("%w: Spin is %v", ErrConfig, c.Spin)
+	}
+	if c.Slice == 0 {
+		c.Slice = rdma.MinSlice
+	}
+	if c.Slice != -1 && (c.Slice < rdma.MinSlice || c.Slice > rdma.MaxSlice) {
+		return fmt.Errorf("%w: Slice is %v, want %v to %v, or -1", ErrConfig, c.Slice, rdma.MinSlice, rdma.MaxSlice)
 	}
 	if c.OpenLog != nil && c.LogState == nil {
 		return fmt.Errorf("%w: OpenLog without LogState: a log gets only what it was announced for", ErrConfig)

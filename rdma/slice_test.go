@@ -1,0 +1,85 @@
+package rdma
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// All threads have short slices, and those that are started later; no slice is made longer, and who is scheduled
+// otherwise is left alone.
+func TestShortenSlices(t *testing.T) {
+	if attr, err := unix.SchedGetAttr(0, 0); err == nil && attr.Policy == unix.SCHED_NORMAL && attr.Runtime == 0 {
+		require.ErrorIs(t, ShortenSlices(MinSlice), ErrNoSlices)
+		t.Skip(ErrNoSlices)
+	}
+	// each calls f for the threads that are scheduled in the usual way.
+	each := func(f func(thread int, attr *unix.SchedAttr)) {
+		threads, err := os.ReadDir("/proc/self/task")
+		require.NoError(t, err)
+		for _, name := range threads {
+			thread, err := strconv.Atoi(name.Name())
+			require.NoError(t, err)
+			attr, err := unix.SchedGetAttr(thread, 0)
+			if errors.Is(err, unix.ESRCH) {
+				continue // it has ended
+			}
+			require.NoError(t, err)
+			if attr.Policy == unix.SCHED_NORMAL {
+				f(thread, attr)
+			}
+		}
+	}
+	longest := func() (d time.Duration) {
+		each(func(_ int, attr *unix.SchedAttr) { d = max(d, time.Duration(attr.Runtime)) })
+		return d
+	}
+	each(func(thread int, attr *unix.SchedAttr) { // an earlier turn may have shortened them
+		attr.Runtime = uint64(10 * time.Millisecond)
+		if err := unix.SchedSetAttr(thread, attr, 0); !errors.Is(err, unix.ESRCH) {
+			require.NoError(t, err)
+		}
+	})
+
+	onItsOwnThread(func() {
+		attr, err := unix.SchedGetAttr(0, 0)
+		require.NoError(t, err)
+		attr.Policy = unix.SCHED_BATCH
+		require.NoError(t, unix.SchedSetAttr(0, attr, 0))
+		before, err := unix.SchedGetAttr(0, 0)
+		require.NoError(t, err)
+		require.NoError(t, ShortenSlices(300*time.Microsecond))
+		after, err := unix.SchedGetAttr(0, 0)
+		require.NoError(t, err)
+		require.Equal(t, before, after, "a thread with another policy")
+	})
+	require.Equal(t, 300*time.Microsecond, longest())
+	require.NoError(t, ShortenSlices(time.Millisecond))
+	require.Equal(t, 300*time.Microsecond, longest(), "they are shorter")
+	require.NoError(t, ShortenSlices(MinSlice))
+	require.Equal(t, MinSlice, longest())
+	for range 4 { // more than there may be idle threads
+		onItsOwnThread(func() {
+			attr, err := unix.SchedGetAttr(0, 0)
+			require.NoError(t, err)
+			require.Equal(t, uint64(MinSlice), attr.Runtime, "of a thread that was started later")
+		})
+	}
+}
+
+// onItsOwnThread runs f on a thread that ends with it.
+func onItsOwnThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		f()
+	}()
+	<-done
+}

@@ -17,10 +17,13 @@ import (
 func TestThreadsHaveShortSlices(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if err := rdma.ShortenSlices(rdma.MaxSlice); err != nil {
+		t.Skip("what TestShortenSlices says: ", err)
+	}
 	before, err := unix.SchedGetAttr(0, 0)
 	require.NoError(t, err)
-	if before.Policy != unix.SCHED_NORMAL || before.Runtime == 0 {
-		t.Skip("it runs with a policy or on a kernel without slices of threads")
+	if before.Policy != unix.SCHED_NORMAL {
+		t.Skip("threads of this process have another policy, and are left alone")
 	}
 	defer func() { require.NoError(t, unix.SchedSetAttr(0, before, 0)) }()
 	for _, c := range []struct{ asked, has time.Duration }{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,11 +211,29 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		"-topics 0":      "-topics 0",
 		"-processes x":   "-processes x",
 		"-within -1s":    "-within -1s",
+		"-beside -1":     "-beside -1: 0 to 256",
 		"-rounds 1 more": "no arguments",
 	} {
 		_, _, err := parse(strings.Fields(flags))
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// What computes beside the runs does so until it is told to end, and is gone then.
+func TestComputes(t *testing.T) {
+	spent := func() (of time.Duration) {
+		var u syscall.Rusage
+		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u)) // of those that have ended
+		return time.Duration(u.Utime.Nano())
+	}
+	before := spent()
+	end, err := compute(t.Context(), 2)
+	require.NoError(t, err)
+	<-time.After(100 * time.Millisecond)
+	end()
+	require.Positive(t, spent()-before)
+	_, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+	require.ErrorIs(t, err, syscall.ECHILD, "none is left")
 }
 
 func TestThroughputIsNeverMoreThanWasWritten(t *testing.T) {

@@ -170,6 +170,9 @@ func (s *dds) command(ctx context.Context, name, role string, at cell) *exec.Cmd
 		mode, rate = peers.Throughput, 0
 	}
 	options := []string{"--size", strconv.Itoa(at.size), "--timeout", seconds(s.c.limit())}
+	if writes && s.c.beside > 0 {
+		options = append(options, "--sleep")
+	}
 	if writes {
 		options = append(options, "--readers", strconv.Itoa(at.readers), "--rate", strconv.FormatFloat(rate, 'f', -1, 64),
 			"--duration", seconds(s.c.duration), "--warmup", seconds(s.c.warmup))
@@ -181,8 +184,13 @@ func (s *dds) ourOptions(writes bool) []string {
 	if !writes || s.c.mode == "throughput" {
 		return nil
 	}
-	// The peers spin for the last stretch before a sample is due; so do we.
-	return []string{"--rate", strconv.FormatFloat(s.c.rate, 'f', -1, 64), "--spin"}
+	options := []string{"--rate", strconv.FormatFloat(s.c.rate, 'f', -1, 64)}
+	if s.c.beside == 0 {
+		// The peers spin for the last stretch before a sample is due; so do we. Beside others that compute nobody does:
+		// who spins is late for having spun.
+		options = append(options, "--spin")
+	}
+	return options
 }
 
 func (s *dds) figures(i impl, at cell, results []result.Result) []figure {

@@ -1,12 +1,12 @@
 // Command compare runs implementations side by side and prints tables of medians with their spread.
 //
-//	go run ./bench/cmd/compare [-suite NAME] [-impl NAME,...] [-rounds 5] [-duration 2s] [-warmup 500ms] [-json FILE] [-within 0] [-patience 20s]
-//	    [-mode throughput|latency|roundtrip] [-rate 1000] [-sizes N,...] [-readers N,...] [-topics N,...] [-processes N,...]
+//	go run ./bench/cmd/compare [-suite NAME] [-impl NAME,...] [-rounds 5] [-duration 2s] [-warmup 500ms] [-json FILE]
+//	    [-beside 0] [-within 0] [-patience 20s] [-mode throughput|latency|roundtrip] [-rate 1000] [-sizes N,...] [-readers N,...] [-topics N,...] [-processes N,...]
 //
 // Runs are interleaved: in each round every implementation has its turn in every cell, so that what else the machine
-// does falls on all of them alike. -within D begins no round that would not end in that time. A run has a bounded time;
-// one that fails is counted, and not part of the medians. Of several readers the slowest one is the figure. All run in
-// a network namespace of their own (bench/internal/isolate).
+// does falls on all of them alike. -beside N has that many processes compute meanwhile. -within D begins no round that
+// would not end in that time. A run has a bounded time; one that fails is counted, and not part of the medians. Of
+// several readers the slowest one is the figure. All run in a network namespace of their own (bench/internal/isolate).
 //
 //	dds        ours ("dds perf") and others' (bench/peers)
 //	order      ours and others with total order, on three hosts (bench/order)

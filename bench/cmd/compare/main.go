@@ -30,6 +30,7 @@ type config struct {
 	rate      float64
 	duration  time.Duration
 	warmup    time.Duration
+	beside    int           // processes that compute all the time
 	within    time.Duration // 0: no limit
 	patience  time.Duration // 0: by suite
 	json      string
@@ -107,6 +108,7 @@ func parse(args []string) (c config, isolated bool, err error) {
 	f.Float64Var(&c.rate, "rate", 1000, "samples per second of latency, roundtrip and wake")
 	f.DurationVar(&c.duration, "duration", 2*time.Second, "of one run")
 	f.DurationVar(&c.warmup, "warmup", 500*time.Millisecond, "before each run")
+	f.IntVar(&c.beside, "beside", 0, "how many processes compute beside the runs, all the time")
 	f.DurationVar(&c.within, "within", 0, "begin no other round that would not end in this time, as long as the longest one so far; 0: no limit")
 	f.DurationVar(&c.patience, "patience", 0, "how much longer than warm-up and duration a run may take before it counts as failed; 0: 20s, of growth 1m")
 	f.StringVar(&c.json, "json", "", "file for every single result, one JSON object a line")
@@ -138,6 +140,8 @@ func parse(args []string) (c config, isolated bool, err error) {
 		return c, false, fmt.Errorf("%q: there are no arguments besides flags", f.Args())
 	case c.within < 0 || c.patience < 0:
 		return c, false, fmt.Errorf("-within %v -patience %v: neither can be negative", c.within, c.patience)
+	case c.beside < 0 || c.beside > maxBeside:
+		return c, false, fmt.Errorf("-beside %d: 0 to %d processes", c.beside, maxBeside)
 	case c.rounds < 1:
 		return c, false, fmt.Errorf("-rounds %d: at least 1", c.rounds)
 	case !slices.Contains([]string{"throughput", "latency", "roundtrip"}, c.mode):
@@ -189,7 +193,12 @@ func compare(ctx context.Context, c config, scratch string) error {
 	if err != nil {
 		return err
 	}
+	end, err := compute(ctx, c.beside)
+	if err != nil {
+		return err
+	}
 	collected, err := rounds(ctx, c, s, log)
+	end()
 	if err := log.close(); err != nil {
 		return err
 	}

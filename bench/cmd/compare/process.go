@@ -50,6 +50,28 @@ func together(cancel context.CancelFunc, commands []*exec.Cmd) ([]result.Result,
 	return all, nil
 }
 
+// maxBeside keeps a slip of the finger from taking the machine down.
+const maxBeside = 256
+
+// compute starts processes that do nothing but compute, at the usual priority, until end is called.
+func compute(ctx context.Context, processes int) (end func(), err error) {
+	sh, err := exec.LookPath("sh")
+	if err != nil && processes > 0 {
+		return nil, fmt.Errorf("-beside %d: %w", processes, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for range processes {
+		c := exec.CommandContext(ctx, sh, "-c", "while :; do :; done")
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		wg.Go(func() {
+			runtime.LockOSThread() // as above
+			_ = c.Run()            // it ends by being killed
+		})
+	}
+	return func() { cancel(); wg.Wait() }, nil
+}
+
 // tail keeps the end of what is written to it: middleware in trouble can say the same thing very often.
 type tail struct{ kept []byte }
 

@@ -14,8 +14,12 @@ import (
 // printReport prints Markdown: tables with a row for each implementation, and then what it was that should be reached.
 func printReport(w io.Writer, c config, s suite, missing []string, all *collected) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. Medians of %d rounds, interleaved, %s each (least..greatest). %s; load at the start %s, now %s.\n",
-		s.title(), all.rounds, c.duration, machine(), c.load, load())
+	beside := ""
+	if c.beside > 0 {
+		beside = fmt.Sprintf(" %d processes compute beside them.", c.beside)
+	}
+	fmt.Fprintf(&b, "%s. Medians of %d rounds, interleaved, %s each (least..greatest).%s %s; load at the start %s, now %s.\n",
+		s.title(), all.rounds, c.duration, beside, machine(), c.load, load())
 	for _, group := range groups(s.cells()) {
 		if group[0].table == "" {
 			printList(&b, s, group[0], all)
@@ -114,6 +118,9 @@ func commandLine(c config) string {
 	line := fmt.Sprintf("go run ./bench/cmd/compare -suite %s -rounds %d -duration %s -warmup %s", c.suite, c.rounds, c.duration, c.warmup)
 	for _, f := range suites[c.suite].flags {
 		line += fmt.Sprintf(" -%s %s", f, c.flag(f))
+	}
+	if c.beside > 0 {
+		line += fmt.Sprintf(" -beside %d", c.beside)
 	}
 	if c.within > 0 {
 		line += fmt.Sprintf(" -within %s", c.within)

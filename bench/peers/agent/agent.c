@@ -50,6 +50,7 @@ static const char usage[] =
     "  --domain ID        (0)\n"
     "  --listener         take samples in a listener, not in a waitset\n"
     "  --batch            pack samples, if the implementation can\n"
+    "  --sleep            until a sample is due; without it the last stretch is spun\n"
     "  --loan             types of fixed size, written and read in place\n"
     "  --impl NAME        name in the report\n"
     "  --timeout S        give up after so long (60)\n";
@@ -80,6 +81,7 @@ void agent_init(agent_options *o, const char *impl, int argc, char **argv) {
       {"keep-last", required_argument, 0, 'k'}, {"domain", required_argument, 0, 'D'},
       {"reader-keep-last", required_argument, 0, 'K'},
       {"listener", no_argument, 0, 'L'},       {"batch", no_argument, 0, 'b'},
+      {"sleep", no_argument, 0, 'S'},
       {"loan", no_argument, 0, 'l'},           {"impl", required_argument, 0, 'i'},
       {"timeout", required_argument, 0, 't'},  {0, 0, 0, 0},
   };
@@ -100,6 +102,7 @@ void agent_init(agent_options *o, const char *impl, int argc, char **argv) {
     case 'D': o->domain = (uint32_t)number("domain", optarg); break;
     case 'L': o->listener = true; break;
     case 'b': o->batch = true; break;
+    case 'S': o->sleep = true; break;
     case 'l': o->loan = true; break;
     case 'i': o->impl = optarg; break;
     case 't': timeout = number("timeout", optarg); break;
@@ -166,11 +169,12 @@ static uint64_t percentile(const agent_result *r, double p) {
 
 /* ---- sending ---- */
 
-/* Sleeping wakes up late, by the scheduler, and by the slack of timers (50 us) unless the thread gives that up; so the last stretch is spun. */
+/* Sleeping wakes up late, by the scheduler, and by the slack of timers (50 us) unless the thread gives that up; so the last stretch is spun, unless
+ * writers are to sleep, with the usual slack. */
 enum { SPIN_NS = 60000 };
 
-static void wait_until(int64_t t) {
-  int64_t early = t - SPIN_NS;
+static void wait_until(int64_t t, int64_t spin) {
+  int64_t early = t - spin;
   if (early > now_ns()) {
     struct timespec ts = {early / NS, early % NS};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
@@ -182,14 +186,14 @@ static void wait_until(int64_t t) {
  * of those before: a stall is in the latency of all samples that it delays (no coordinated omission). */
 static uint64_t send_phase(const agent_options *o, agent_phase phase, double seconds, uint64_t count, agent_write write,
                            void *writer) {
-  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* of this thread, which sleeps between samples; ours does the same */
+  if (!o->sleep) prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* of this thread; ours does the same */
   int64_t start = now_ns(), end = start + (int64_t)(seconds * NS);
   agent_header h = {.phase = phase};
   for (;; h.number++) {
     int64_t due = now_ns();
     if (o->rate > 0) due = start + (int64_t)((double)h.number * NS / o->rate);
     if (count > 0 ? h.number == count : due >= end) return h.number;
-    if (o->rate > 0) wait_until(due);
+    if (o->rate > 0) wait_until(due, o->sleep ? 0 : SPIN_NS);
     h.sent = due;
     if (!write(writer, &h)) agent_fail("write", "a reader did not make room within the blocking time");
   }

@@ -28,6 +28,7 @@ typedef struct {
   uint32_t domain;
   bool listener; /* take samples in a listener, on the middleware's thread; otherwise in a waitset */
   bool batch;    /* let the middleware pack several samples into a message; flushed after each if there is a rate */
+  bool sleep;    /* until a sample is due; otherwise the last stretch is spun */
   bool loan;     /* types of fixed size, written and read in place */
 } agent_options;
 

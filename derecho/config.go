@@ -80,6 +80,13 @@ const (
 	controlRing        = 128 << 10
 )
 
+// shortenSlices asks for Slice. Where it can not be had, a thread that is woken waits longer for a busy processor.
+func (c *Config) shortenSlices() {
+	if c.Slice > 0 {
+		_ = rdma.ShortenSlices(c.Slice)
+	}
+}
+
 func (c *Config) complete() error {
 	if c.Name == "" {
 		c.Name = filepath.Base(os.Args[0])

@@ -100,9 +100,8 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	if cfg.fabric == nil {
 		cfg.fabric = realFabric
 	}
-	if cfg.Slice > 0 {
-		_ = rdma.ShortenSlices(cfg.Slice) // where it can not be had, who is woken waits longer for a busy processor
-	}
+	cfg.shortenSlices()       // before threads are started, which inherit them,
+	defer cfg.shortenSlices() // and those that were being started
 	n := &Node{cfg: cfg, h: h, turn: make(chan struct{}, 1), endpoints: newEndpointList()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.turn <- struct{}{} // an incarnation that is excluded at once waits until this one was looked at

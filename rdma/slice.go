@@ -21,15 +21,10 @@ var ErrNoSlices = errors.New("rdma: no time slices of threads before Linux 6.12"
 // ShortenSlices asks the scheduler for shorter time slices for all threads of this process that have longer ones, and
 // are scheduled in the usual way (SCHED_OTHER). Threads that these start, and programs, inherit them. A thread gets no more time
 // for that, and no less; but when it wakes up, it runs before those that have longer slices are at the end of theirs. See
-// docs/adr/0035.
+// docs/adr/0035. A thread that is being started meanwhile may be missed.
 func ShortenSlices(to time.Duration) error {
 	// A thread that was not asked for yet may start another while this looks, so it looks again until there is none.
-	const looks = 10
-	again := true
-	for range looks {
-		if !again {
-			break
-		}
+	for looks, again := 10, true; again && looks > 0; looks-- {
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
 			return err

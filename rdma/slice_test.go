@@ -53,6 +53,15 @@ func TestShortenSlices(t *testing.T) {
 		each(func(_ int, attr *unix.SchedAttr) { d = max(d, time.Duration(attr.Runtime)) })
 		return d
 	}
+	// shorten asks again if a thread was just being started.
+	shorten := func(to time.Duration) {
+		for tries := 100; ; tries-- {
+			require.NoError(t, ShortenSlices(to))
+			if longest() <= to || tries == 0 {
+				return
+			}
+		}
+	}
 	each(func(thread int, attr *unix.SchedAttr) { // an earlier turn may have shortened them
 		attr.Runtime = uint64(10 * time.Millisecond)
 		if err := unix.SchedSetAttr(thread, attr, 0); !errors.Is(err, unix.ESRCH) {
@@ -72,10 +81,11 @@ func TestShortenSlices(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, before, after, "a thread with another policy")
 	})
+	shorten(300 * time.Microsecond)
 	require.Equal(t, 300*time.Microsecond, longest())
-	require.NoError(t, ShortenSlices(time.Millisecond))
+	shorten(time.Millisecond)
 	require.Equal(t, 300*time.Microsecond, longest(), "they are shorter")
-	require.NoError(t, ShortenSlices(MinSlice))
+	shorten(MinSlice)
 	require.Equal(t, MinSlice, longest())
 	for range 4 { // more than there may be idle threads
 		onItsOwnThread(func() {

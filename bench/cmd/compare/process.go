@@ -61,15 +61,25 @@ func compute(ctx context.Context, processes int) (end func(), err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
+	end = func() { cancel(); wg.Wait() }
+	started := make(chan error)
 	for range processes {
 		c := exec.CommandContext(ctx, sh, "-c", "while :; do :; done")
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		wg.Go(func() {
 			runtime.LockOSThread() // as above
-			_ = c.Run()            // it ends by being killed
+			err := c.Start()
+			started <- err
+			if err == nil {
+				_ = c.Wait() // it ends by being killed
+			}
 		})
+		if err := <-started; err != nil {
+			end()
+			return nil, fmt.Errorf("-beside %d: %w", processes, err)
+		}
 	}
-	return func() { cancel(); wg.Wait() }, nil
+	return end, nil
 }
 
 // tail keeps the end of what is written to it: middleware in trouble can say the same thing very often.

@@ -49,7 +49,6 @@ type child struct {
 	sub    *dcps.Subscriber
 	topics map[string]*childTopic
 	record record
-	waits  waits
 	views  sync.Mutex // held from taking changes of the view to putting them down
 
 	writing atomic.Bool                   // writers write
@@ -370,9 +369,6 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 		}
 		loan.Close()
 		c.record.write(b)
-		if c.pace.Load() > 0 {
-			c.waits.look(&c.record)
-		}
 		p.count.Add(samples)
 		if lasts {
 			select {
@@ -449,9 +445,6 @@ func (c *child) writeOn(ctx context.Context, topic string, p *part) error {
 			c.write(ctx, p, false)
 		}
 		p.busy.Unlock()
-		if pace > 0 {
-			c.waits.look(&c.record)
-		}
 		// Where a time is taken, nobody waits for what is not stored.
 		if (topic == loggedTopic || pace == 0) && rand.IntN(4) == 0 && c.writing.Load() && p.number > 0 {
 			if _, err := c.acknowledged(ctx, topic, p); err != nil {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // delivery is one sample that one reader was handed: a line of a record.
@@ -63,9 +62,8 @@ type told struct {
 	begun      map[string]int64 // when a reader was there: what others write from then on reaches it
 	exclusions []int64          // when the process learned that it was excluded: what it was handed later is of after that
 	rejoins    []int64          // when its readers were there again
-	queueing   []queueing
-	errors     []string // because it was excluded, or isolated
-	failures   []string // all others
+	errors     []string         // because it was excluded, or isolated
+	failures   []string         // all others
 }
 
 // readRecord reads a record; the last line of a process that was killed may be torn.
@@ -111,8 +109,6 @@ func readRecord(path string) (told, error) {
 			t.rejoins = append(t.rejoins, n(1))
 		case w[0] == "X" && len(w) == 2:
 			t.exclusions = append(t.exclusions, n(1))
-		case w[0] == "Q" && len(w) == 5:
-			t.queueing = append(t.queueing, queueing{n(1), n(2), time.Duration(n(3)), time.Duration(n(4))})
 		case w[0] == "E":
 			t.errors = append(t.errors, strings.TrimSpace(line[2:]))
 		case w[0] == "F":

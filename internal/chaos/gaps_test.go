@@ -44,37 +44,36 @@ func TestLongestGap(t *testing.T) {
 	}
 }
 
-func TestGapQueue(t *testing.T) {
+func TestLongestStop(t *testing.T) {
+	s := stops{seen: []stop{{100, 110}, {150, 190}, {300, 400}}}
 	for _, c := range []struct {
-		name     string
-		qs       []queueing
-		one, all time.Duration
-	}{
-		{"none", nil, 0, 0},
-		{"within", []queueing{{120, 150, 10, 25}}, 10, 25},
-		{"before and after", []queueing{{50, 100, 40, 40}, {200, 250, 40, 40}}, 0, 0},
-		{"one thread waits no longer than both have in common", []queueing{{50, 130, 70, 75}}, 30, 75},
-		{"at the end, too", []queueing{{180, 300, 90, 95}}, 20, 95},
-		{"the longest of one thread, the sum of all", []queueing{{100, 120, 15, 18}, {130, 160, 25, 28}, {170, 190, 5, 7}}, 25, 53},
-		{"all together no longer than the gap", []queueing{{100, 150, 40, 80}, {150, 200, 45, 90}}, 45, 100},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := gap{long: 100, end: time.Unix(0, 200)}
-			g.queue(c.qs)
-			require.Equal(t, c.one, g.one)
-			require.Equal(t, c.all, g.all)
-		})
+		from, to int64
+		want     time.Duration
+	}{{0, 100, 0}, {0, 105, 5}, {90, 200, 40}, {160, 200, 30}, {200, 300, 0}, {350, 360, 10}, {0, 500, 100}} {
+		require.Equal(t, c.want, s.longest(c.from, c.to), "%d to %d", c.from, c.to)
 	}
+
+	g := gap{long: 60, end: time.Unix(0, 200)}
+	s.explain(&g, time.Unix(0, 0), time.Unix(0, 350))
+	require.Equal(t, gap{long: 60, end: time.Unix(0, 200), stop: 40, stopAround: 50, watched: true}, g)
+	var nobody *stops
+	nobody.explain(&g, time.Unix(0, 0), time.Unix(0, 350))
+	require.False(t, g.watched)
 }
 
 func TestPauses(t *testing.T) {
 	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
-	long, short, brief := gap{long: ms(4), unwritten: ms(1), one: ms(2), all: ms(3)}, gap{long: ms(2), unwritten: ms(0.5), one: ms(1), all: ms(1.5)}, gap{long: ms(0.5), unwritten: ms(0.5)}
+	long, short, brief := gap{long: ms(4), unwritten: ms(1)}, gap{long: ms(2), unwritten: ms(0.5)}, gap{long: ms(0.5), unwritten: ms(0.5)}
 	require.Equal(t, long, worst([]gap{short, long, brief}))
 	require.Zero(t, worst(nil))
 	require.Equal(t, "median 500µs, worst 500µs of 1", pauses{brief}.String())
-	require.Equal(t, "median 2ms, worst 4ms of 3 (2 over 1ms; for 25 % of these nobody had written what came next, for 50 % at least and 75 % at most a thread waited for a processor)",
-		pauses{long, brief, short}.String(), "shares of the time that is over the aim, not of the number")
+	require.Equal(t, "median 2ms, worst 4ms of 3 (2 over 1ms: for 25 % of their time nobody had written what came next)",
+		pauses{long, brief, short}.String(), "the share of the time that is over the aim, not of the number")
+	long.watched, long.stop, long.stopAround = true, ms(3), ms(3)
+	short.watched, short.stopAround = true, ms(0.2)
+	brief.watched, brief.stopAround = true, ms(0.3)
+	require.Equal(t, "median 2ms, worst 4ms of 3 (2 over 1ms: for 25 % of their time nobody had written what came next; 1 of them while a processor of this machine stood still, in the worst for 3ms); where none stood still for 250µs: median 2ms, worst 2ms of 1",
+		pauses{long, brief, short}.String())
 	require.Equal(t, "none", times(nil).String())
 	require.Equal(t, "median 30µs, worst 90µs of 4", times{90_000, 10_000, 30_000, 20_000}.String(), "of an even number the upper one")
 }

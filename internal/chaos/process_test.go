@@ -45,6 +45,7 @@ type fleet struct {
 	started int
 	log     []string // what was done, for a failure
 	began   time.Time
+	stops   *stops // nil if nobody watches
 }
 
 func newFleet(t testing.TB, domain uint32, env ...string) *fleet {

@@ -63,11 +63,9 @@ func (ts times) String() string {
 func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) (longest []gap) {
 	f.t.Helper()
 	f.pass(10 * time.Millisecond) // what comes next belongs to it
-	var queued []queueing
 	for _, p := range f.running {
 		told, err := readRecord(p.record)
 		require.NoError(f.t, err)
-		queued = append(queued, told.queueing...)
 		if slices.Contains(of, p) {
 			perReader := map[string][]delivery{}
 			for _, d := range told.deliveries {
@@ -82,7 +80,7 @@ func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) (longest 
 		require.NoError(f.t, os.Truncate(p.record, 0)) // all of it is looked at
 	}
 	for i := range longest {
-		longest[i].queue(queued)
+		f.stops.explain(&longest[i], from, to)
 	}
 	return longest
 }
@@ -104,6 +102,7 @@ func usualLease() string {
 func loaded(t *testing.T, transport, lease string, processes int, pace time.Duration) (*fleet, func() *process) {
 	t.Helper()
 	f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport, lease)
+	f.stops = watchProcessors(t)
 	start := func() *process {
 		p := f.spawn(fmt.Sprintf("seat%d", f.started), nil)
 		f.joined(p)
@@ -201,7 +200,8 @@ func TestTimeOfLoss(t *testing.T) {
 }
 
 // A reader joins a topic under load: three processes that write and read two topics each and the one that joins, which
-// is more than two processors have room for; and one that writes, one that reads, and the one that joins.
+// is more than two processors have room for; and one that writes, one that reads, and the one that joins. In turns with
+// that nobody writes: then only the machine is late.
 func TestTimeOfJoin(t *testing.T) {
 	for _, c := range []struct {
 		transport string
@@ -214,6 +214,7 @@ func TestTimeOfJoin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			brief(t, c.transport)
 			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+c.transport, usualLease())
+			f.stops = watchProcessors(t)
 			topics := []string{atomicTopic, localTopic}
 			seat := func(name string, writers, readers int) *process {
 				p := f.spawn(name, nil)
@@ -240,11 +241,18 @@ func TestTimeOfJoin(t *testing.T) {
 			f.askAll("write %d 16", pace)
 			window := 150 * time.Millisecond
 			before := stolen()
+			var idle times
 			var quiet, same, other pauses
 			for range *flagTimes {
+				f.askAll("halt")
+				f.pass(window / 3)
+				from := time.Now()
+				f.pass(window)
+				idle = append(idle, f.stops.longest(from.UnixNano(), time.Now().UnixNano()))
+				f.askAll("write %d 16", pace)
 				f.pass(window / 3)
 				f.gaps(atomicTopic, time.Now(), time.Now(), others...)
-				from := time.Now()
+				from = time.Now()
 				f.pass(window)
 				quiet = append(quiet, worst(f.gaps(atomicTopic, from, time.Now(), others...)))
 				for _, seen := range []struct {
@@ -260,8 +268,8 @@ func TestTimeOfJoin(t *testing.T) {
 					f.gaps(atomicTopic, time.Now(), time.Now(), others...)
 				}
 			}
-			t.Logf("%s: a reader joins the topic, a sample every %v from each writer: the longest time that another reader is handed nothing, undisturbed: %v\n  of this topic (aim 1ms over shm): %v\n  of another topic: %v\n  %s, %d ms of it taken by its host",
-				name, pace, quiet, same, other, machine(), 10*(stolen()-before))
+			t.Logf("%s: a reader joins the topic, a sample every %v from each writer: the longest time that another reader is handed nothing, undisturbed: %v\n  of this topic (aim 1ms over shm): %v\n  of another topic: %v\n  nobody writes, and a processor stands still: %v, %d over %v\n  %s, %d ms of it taken by its host",
+				name, pace, quiet, same, other, idle, idle.longer(), aimed, machine(), 10*(stolen()-before))
 			f.end()
 		})
 	}

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -50,7 +49,9 @@ func watchProcessors(t testing.TB) *stops {
 	for cpu := range len(allowed) * 64 {
 		if allowed.IsSet(cpu) {
 			threads.Go(func() { s.watch(cpu, begun) })
-			s.err = errors.Join(s.err, <-begun)
+			if err := <-begun; err != nil {
+				s.err = err
+			}
 		}
 	}
 	if s.err != nil {
@@ -110,9 +111,12 @@ func (s *stops) longest(from, to int64) (d time.Duration) {
 	return d
 }
 
+// watched: what longest says is known.
+func (s *stops) watched() bool { return s != nil && s.err == nil }
+
 // explain notes in the longest gap between two moments when processors stood still.
 func (s *stops) explain(g *gap, from, to time.Time) {
-	if g.watched = s != nil && s.err == nil; g.watched {
+	if g.watched = s.watched(); g.watched {
 		end := g.end.UnixNano()
 		g.stop, g.stopAround = s.longest(end-int64(g.long), end), s.longest(from.UnixNano(), to.UnixNano())
 	}

@@ -79,7 +79,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, each at every `K`-th step; 1: all of them; 0: none")
 	fs.IntVar(&s.stored, "stored", 3, "in a sweep: also with stored channels, where a crash is at every `K`-th step, those of disks among them; 1: at all of them; 0: none")
 	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
-	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
+	fs.StringVar(&s.part, "part", "", "in a sweep: only part `I/N` of it, I from 0 to N-1; what the N parts run and count adds up to the sweep")
 	fs.StringVar(&s.changes, "changes", "", "in a sweep: only these changes of the view, a `LIST` of "+
 		strings.Join(cluster.Changes, ", ")+": joins is two at once; in return one comes back that has died, in returns all, with stored channels only")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")

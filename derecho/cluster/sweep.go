@@ -392,7 +392,9 @@ type Sweep struct {
 	Begins []string
 	// Together: also two crashes at once, after each Step-th push of the whole group, of any two nodes.
 	Together bool
-	// Of the first crashes of pairs only every Parts-th, from the one with number Part; Parts 0: all of them.
+	// Of the first crashes, with all that follows them, only those that belong to a part: their number, counted in steps of
+	// Pairs, is Part modulo Parts. What the parts run, and count, adds up to the sweep, but that each begins a line with the
+	// change alone. Parts 0: all of them.
 	Part, Parts int
 }
 
@@ -545,11 +547,17 @@ func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
 		return l.stored(r, count, each)
 	}
 	var as pairs // of the victim's last push that was no repetition
-	number := 0  // of such pushes
+	number := -1 // of such pushes; those that repeat one are of its part
 	for k := 1; k <= pushesOf(r.Pushes, l.victim); k += l.sweep.Step {
+		repeats := l.sweep.Pairs > 0 && l.sweep.Step == 1 && r.news[l.victim][k-1] != fresh
+		if !repeats {
+			number++
+		}
+		if !l.sweep.has(number) {
+			continue
+		}
 		s := l.Scenario
 		s.Kills = []Kill{{l.victim, k}}
-		repeats := l.sweep.Pairs > 0 && l.sweep.Step == 1 && r.news[l.victim][k-1] != fresh
 		chosen := !repeats && l.sweep.chooses(number)
 		first := s.run(chosen)
 		if !each(s, first) {
@@ -566,7 +574,6 @@ func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
 		}
 		as = l.pairs(s, first, number)
 		count = count.Plus(as.Count)
-		number++
 		for _, both := range as.run {
 			count.Ran++
 			if !each(both, both.run(false)) {
@@ -580,13 +587,18 @@ func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
 // stored goes on with a line of which the change alone has been run, with stored channels. Steps are thinned out as
 // first deaths of pairs are: of those at which something is new.
 func (l Line) stored(r *Result, count Count, each func(Scenario, *Result) bool) Count {
-	number, ran := 0, 0
+	number, ran := 0, -1
 	for k := 1; k <= min(pushesOf(r.Pushes, l.victim), len(r.news[l.victim])); k++ {
 		if r.news[l.victim][k-1] == nothing {
-			count.SameSingles++
+			if l.sweep.has(max(ran, 0)) {
+				count.SameSingles++
+			}
 			continue
 		}
 		if number++; number%l.sweep.Step != l.victim%l.sweep.Step { // not the same of all victims
+			continue
+		}
+		if ran++; !l.sweep.has(ran) {
 			continue
 		}
 		s := l.Scenario
@@ -607,19 +619,26 @@ func (l Line) stored(r *Result, count Count, each func(Scenario, *Result) bool) 
 				}
 			}
 		}
-		ran++
 	}
 	return count
 }
 
-// chooses tells whether the first death with that number is followed by others.
+// has tells whether the first death with that number is of this part of the sweep.
+func (s Sweep) has(number int) bool {
+	return s.Parts == 0 || number/max(s.Pairs, 1)%s.Parts == s.Part
+}
+
+// chooses tells whether it is followed by others, if this part has it.
 func (s Sweep) chooses(number int) bool {
-	return s.Pairs > 0 && number%s.Pairs == s.Pairs-1 && (s.Parts == 0 || number/s.Pairs%s.Parts == s.Part)
+	return s.Pairs > 0 && number%s.Pairs == s.Pairs-1
 }
 
 // together kills two at once.
 func (l Line) together(r *Result, each func(Scenario, *Result) bool) {
 	for k := 1; k <= r.all; k += l.sweep.Step {
+		if !l.sweep.has(k / l.sweep.Step) {
+			continue
+		}
 		s := l.Scenario
 		s.Together = &Together{[]int{l.victim, l.other}, k}
 		if !each(s, s.run(false)) {

@@ -182,33 +182,50 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// The parts of a sweep are the sweep.
+// The parts of a sweep are the sweep, and none runs what another does, but for the change alone; their counts add up.
 func TestParts(t *testing.T) {
-	ran := func(s Sweep) (list []string, c Count) {
-		l := s.Lines()[0] // the oldest of two on a host crashes, and the other does: nobody is left for pairs
-		for _, l = range s.Lines() {
-			if l.Begin == "leave" && l.Who == 0 && l.victim == 0 {
-				break
+	for name, of := range map[string]struct {
+		sweep Sweep
+		line  string // the first that begins so
+		pairs bool
+	}{
+		"pairs": {Sweep{Nodes: 2, Step: 1, Pairs: 5}, "1,1 leave 0", true},
+		// The oldest of two on a host crashes, and the other does: nobody is left for pairs.
+		"singles":  {Sweep{Nodes: 2, Step: 3}, "1,1 crash 0", false},
+		"together": {Sweep{Nodes: 2, Step: 5, Together: true}, "1,1 join 0", false},
+		"stored":   {Sweep{Nodes: 2, Step: 1, Pairs: 7, Stored: 4, Begins: []string{"return"}}, "1,1 restart return 1", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran := func(s Sweep) (list []string, c Count) {
+				lines := slices.DeleteFunc(s.Lines(), func(l Line) bool { return l.Scenario.String() != of.line })
+				require.NotEmpty(t, lines)
+				for _, l := range lines[:min(2, len(lines))] {
+					part := l.Run(func(s Scenario, r *Result) bool {
+						if len(s.Kills) > 0 || s.Together != nil {
+							list = append(list, s.String())
+						}
+						return true
+					})
+					part.Singles = 0 // and the change alone
+					c = c.Plus(part)
+				}
+				require.Equal(t, c.Full, c.Mirrored+c.Same+c.Unseen+c.Ran+c.Thinned())
+				return list, c
 			}
-		}
-		c = l.Run(func(s Scenario, r *Result) bool {
-			if len(s.Kills) == 2 {
-				list = append(list, s.String())
+			all, whole := ran(of.sweep)
+			require.Greater(t, len(all), 9)
+			require.Equal(t, of.pairs, whole.Ran > 0)
+			var parts []string
+			var count Count
+			for i := range 3 {
+				s := of.sweep
+				s.Part, s.Parts = i, 3
+				list, c := ran(s)
+				require.Less(t, len(list), len(all))
+				parts, count = append(parts, list...), count.Plus(c)
 			}
-			return true
+			require.ElementsMatch(t, all, parts)
+			require.Equal(t, whole, count)
 		})
-		require.Equal(t, c.Ran, len(list))
-		require.Equal(t, c.Full, c.Mirrored+c.Same+c.Unseen+c.Ran+c.Thinned())
-		return list, c
 	}
-	all, whole := ran(Sweep{Nodes: 2, Step: 1, Pairs: 5})
-	require.NotEmpty(t, all)
-	var parts []string
-	for i := range 3 {
-		list, c := ran(Sweep{Nodes: 2, Step: 1, Pairs: 5, Part: i, Parts: 3})
-		require.Less(t, len(list), len(all))
-		require.Equal(t, whole.Full, c.Full)
-		parts = append(parts, list...)
-	}
-	require.ElementsMatch(t, all, parts)
 }

@@ -47,7 +47,7 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 // knows.
 func (h *hub) recover(key channelKey, c *channel) {
 	if past, found := h.p.logs.recovered.LoadAndDelete(key); found {
-		c.history = past.(*store)
+		c.history = past.(recovered).store
 	}
 }
 

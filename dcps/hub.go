@@ -364,8 +364,8 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 			}
 		}
 	}
-	if c := h.channels[w.at]; c != nil {
-		c.history.end(w.key)
+	if c := h.channels[w.at]; c != nil && (c.history.end(w.key) || c.awaiting) {
+		h.p.logs.ended(w.at.sg, w.key)
 	}
 }
 
@@ -426,7 +426,7 @@ func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 		}
 		if path, _ := h.placement.PathOf(uint32(key.sg)); path == topic.Logged && !c.awaiting && h.p.replicates(ch) {
 			c.history.endAll() // somebody is being announced, who may have looked at the log before
-			h.p.logs.recovered.Store(key, c.history)
+			h.p.logs.recovered.Store(key, recovered{store: c.history})
 		}
 		delete(h.channels, key)
 	}

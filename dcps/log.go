@@ -32,7 +32,7 @@ type logSet struct {
 	// renewed is how often a writer has announced itself anew. It rises behind announced, and is loaded before that:
 	// who looks at what was announced as of a number finds all that was until then.
 	renewed   atomic.Uint64
-	recovered sync.Map // channelKey -> *store: what was found on disk and no reader has seen yet
+	recovered sync.Map // channelKey -> recovered: what no reader has seen yet
 
 	over chan struct{} // closed when the participant is about to be: nobody waits for a disk any more
 
@@ -40,6 +40,12 @@ type logSet struct {
 	byID      map[derecho.SubgroupID]*groupLog
 	topics    map[string]bool       // whose history was recovered already
 	beginning map[string]*beginning // of topics
+}
+
+// recovered is a history that counts if nobody else knows more.
+type recovered struct {
+	*store
+	found bool // on disk; else it is what this process knew before it joined again, or withdrew the topic
 }
 
 // beginning is a topic whose log is being opened, and its history recovered. A disk may not answer to that: it is done
@@ -200,12 +206,19 @@ func (s *logSet) take(t *topicEntity) error {
 		return err
 	}
 	if len(past.instances) > 0 {
-		s.recovered.Store(channelKey{sg, ch}, past)
+		s.recovered.Store(channelKey{sg, ch}, recovered{past, true})
 	}
 	s.mu.Lock()
 	s.topics[t.name] = true
 	s.mu.Unlock()
 	return nil
+}
+
+// unfind drops what was found on disk of a channel. What this process knows is as much as the log holds, or more.
+func (s *logSet) unfind(key channelKey) {
+	if past, is := s.recovered.Load(key); is && past.(recovered).found {
+		s.recovered.CompareAndDelete(key, past)
+	}
 }
 
 // forget: this process keeps the history of a topic no more; it is recovered again when it is needed.
@@ -277,6 +290,8 @@ type groupLog struct {
 	disk atomic.Pointer[diskLog]
 
 	starting sync.Mutex // held while it is opened: not by who closes it
+
+	ended []endpointKey // writers, since the last message; the polling goroutine's
 
 	mu         sync.Mutex // held for a look
 	given      bool       // the core has it, and closes it
@@ -482,7 +497,7 @@ func (g *groupLog) Begin(s *derecho.EpochStart) error {
 	}
 	for _, c := range s.Channels {
 		if c.Loaded { // what was found before is no more what it holds
-			g.set.recovered.Delete(channelKey{g.sg, c.Channel})
+			g.set.unfind(channelKey{g.sg, c.Channel})
 		}
 	}
 	d.seq = 0
@@ -501,6 +516,7 @@ type logBatch struct {
 	records storage.Batch
 	writers map[endpointKey]struct{} // of the records
 	last    endpointKey              // of the last record
+	endings []endedWriters
 	err     error
 }
 
@@ -511,6 +527,10 @@ func (b *logBatch) Append(m *derecho.Message) {
 	}
 	if key := (endpointKey{m.Sender, m.Writer}); key != b.last || len(b.writers) == 0 {
 		b.writers[key], b.last = struct{}{}, key
+	}
+	if len(b.log.ended) > 0 {
+		b.endings = append(b.endings, endedWriters{storage.Version{Epoch: m.Epoch, Seq: m.Seq}, b.log.ended})
+		b.log.ended = nil
 	}
 	b.err = b.records.Append(&storage.Record{
 		Version:   storage.Version{Epoch: m.Epoch, Seq: m.Seq},
@@ -526,10 +546,10 @@ func (b *logBatch) Bytes() int { return b.records.Bytes() }
 func (b *logBatch) Reset() {
 	b.records.Reset()
 	clear(b.writers)
-	b.err = nil
+	b.endings, b.err = nil, nil
 }
 
-// Write makes a batch durable (derecho.Log), and before it what its writers announced.
+// Write makes a batch durable (derecho.Log), and before it what its writers announced, and which have ended.
 func (g *groupLog) Write(batch derecho.LogBatch) error {
 	b, d := batch.(*logBatch), g.disk.Load()
 	if b.err != nil {
@@ -541,6 +561,11 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 			if err := d.introduce(key, g.set, renewed); err != nil {
 				return err
 			}
+		}
+	}
+	for _, e := range b.endings {
+		if err := d.epochs.put(e.entry()); err != nil {
+			return err
 		}
 	}
 	if _, err := d.log.Write(&b.records); err != nil {
@@ -687,8 +712,8 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store,
 			return nil, fmt.Errorf("%s: %w", epochsFile(dir), err)
 		}
 		s.rekey(local.keys)
-		s.endAll()
 	}
+	endings := endingsOf(entries, ch)
 	var types typeMatcher
 	writers := make(map[endpointKey]*endpoint)
 	for r, err := range storage.Read(dir, storage.Options{}, storage.Version{}) {
@@ -698,6 +723,7 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store,
 		if derecho.ChannelID(r.Channel) != ch || index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
 			continue // of another topic, superseded by the state, or from before this log had the topic
 		}
+		endings = s.endThose(endings, r.Version)
 		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
 		w, met := writers[key]
 		if !met {
@@ -718,9 +744,7 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store,
 			s.add(w, &m, h)
 		}
 	}
-	for key := range writers {
-		s.end(key)
-	}
+	s.endAll()
 	return s, nil
 }
 

@@ -37,6 +37,7 @@ const (
 	entryAfter = 5 // the last message in the log before the beginning that follows: its epoch, and its sequence number instead of a channel
 
 	entryOpened = 6 // the log was opened, for the n-th time: n instead of a channel; it is durable before anybody is told of the log
+	entryEnded  = 7 // writers ended before a message: its epoch, and its sequence number instead of a channel; body: logends.go
 
 	// Of entryStart. Beginnings without flagOpenings are of earlier versions.
 	flagWritten, flagLoaded, flagOpenings, flagEarlier, flagSuperseded = 1, 2, 4, 8, 16
@@ -71,9 +72,14 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 		return nil, err
 	}
 	e := &epochFile{}
-	if _, err := os.Stat(path); err == nil && len(entries) == 0 && last != (storage.Version{}) {
+	info, err := os.Stat(path)
+	if err == nil && len(entries) == 0 && last != (storage.Version{}) {
 		return nil, &storage.CorruptError{Path: path,
 			Reason: fmt.Sprintf("the entry that names the log is damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
+	}
+	if begun := begunBy(entries); err == nil && info.Size() > whole && last.Epoch > begun {
+		return nil, &storage.CorruptError{Path: path, Offset: whole,
+			Reason: fmt.Sprintf("an entry is damaged, and the log has messages of an epoch, %d, whose beginning was on disk before them; the last one that is there is of epoch %d", last.Epoch, begun)}
 	}
 	if k := slices.IndexFunc(entries, func(x epochEntry) bool { return x.kind == entryAfter && x.after().Compare(last) > 0 }); k >= 0 {
 		for _, x := range entries[k:] {
@@ -112,6 +118,11 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 		}
 	}
 	return e, nil
+}
+
+func begunBy(entries []epochEntry) uint32 {
+	index := indexOf(entries)
+	return index.Begun()
 }
 
 // indexOf is what entries say of the channels.
@@ -345,7 +356,7 @@ func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
 // nextEpoch is the entry with which b begins, and its size: 0 if it is not whole.
 func nextEpoch(b []byte, sum checksum) (x epochEntry, n int) {
 	le := binary.LittleEndian
-	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryOpened {
+	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryEnded {
 		return x, 0
 	}
 	size := int(le.Uint32(b[13:]))
@@ -353,7 +364,7 @@ func nextEpoch(b []byte, sum checksum) (x epochEntry, n int) {
 		return x, 0
 	}
 	x = epochEntry{b[0], le.Uint32(b[1:]), derecho.ChannelID(le.Uint64(b[5:])), b[epochEntrySize : epochEntrySize+size]}
-	if sum(b, 17, size) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 {
+	if sum(b, 17, size) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 || x.kind == entryEnded && (size == 0 || size%endedWriterSize != 0) {
 		return x, 0
 	}
 	if _, err := x.start(); x.kind == entryStart && err != nil {

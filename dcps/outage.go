@@ -108,7 +108,7 @@ func (h *hub) Excluded(err error) {
 	for key, c := range h.channels {
 		if !c.awaiting && h.p.replicates(key.ch) {
 			c.history.endAll()
-			h.p.logs.recovered.Store(key, c.history)
+			h.p.logs.recovered.Store(key, recovered{store: c.history})
 		}
 		delete(h.channels, key)
 	}

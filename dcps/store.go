@@ -149,6 +149,7 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 		w.open = nil
 	case kindClosing:
 		s.depart(w, m.Flags&flagDispose != 0, m.Timestamp)
+		s.end(w.key)
 	}
 }
 
@@ -260,12 +261,13 @@ func (s *store) room(w *storedWriter, in *storedInstance) bool {
 	if in == nil {
 		return len(s.instances) < w.maxInstances && s.count < w.maxSamples
 	}
+	held := 0
 	for _, l := range in.lines {
-		if l.w == w && len(l.records) >= w.keeps() {
-			return true // it replaces one
+		if l.w == w || l.w.gone {
+			held += len(l.records)
 		}
 	}
-	return s.count < w.maxSamples
+	return held >= w.keeps() || s.count < w.maxSamples // it replaces one: keep, trim
 }
 
 // over tells whether the service_cleanup_delay of an instance is over. Who comes late is told nothing of it from then on. It is
@@ -320,24 +322,26 @@ func (w *storedWriter) keeps() int {
 // they have as much room as that writer alone. Otherwise a topic that is written by one process after another would
 // grow with each of them.
 //
-// It is called whenever a sample comes or a writer leaves, so that the result does not depend on which of the two a
-// replica learns of first.
+// It is called whenever a sample comes or a writer ends. That is at one place of the order: a writer that is closed ends with
+// its last message, and one whose process ends with the last message of the epoch.
 func (s *store) trim(in *storedInstance) {
 	if len(in.lines) < 2 {
 		return
 	}
-	var latest *storedLine
+	var latest *storedLine // of what is in no open set: nothing gives way to a set that may never end
+	var at uint64
 	for _, l := range in.lines {
-		if len(l.records) > 0 && (latest == nil || l.latest().arrival > latest.latest().arrival) {
-			latest = l
+		for _, r := range slices.Backward(l.records) {
+			if !r.open {
+				if r.arrival > at {
+					latest, at = l, r.arrival
+				}
+				break
+			}
 		}
 	}
 	for latest != nil {
-		total := len(latest.records)
-		if len(latest.w.open) > 0 {
-			total = latest.count(false)
-		}
-		oldest := latest
+		total, oldest := latest.count(false), latest
 		for _, l := range in.lines {
 			if l == latest || !l.w.gone || len(l.records) == 0 {
 				continue
@@ -429,11 +433,11 @@ func (s *store) depart(w *storedWriter, dispose bool, ns int64) {
 	}
 }
 
-// end follows the removal of a writer's endpoint.
-func (s *store) end(key endpointKey) {
+// end follows the end of a writer; false if that is known, or nothing is kept of it.
+func (s *store) end(key endpointKey) bool {
 	w := s.writers[key]
-	if w == nil {
-		return
+	if w == nil || w.gone {
+		return false
 	}
 	w.gone = true
 	s.dropOpen(w)
@@ -452,6 +456,7 @@ func (s *store) end(key endpointKey) {
 			delete(s.writers, key)
 		}
 	}
+	return true
 }
 
 // dropOpen removes what a writer that is gone has in a set which can not end any more.

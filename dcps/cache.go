@@ -256,7 +256,7 @@ func (c *cache) judge(in *instance, it *item, now int64) verdict {
 // written notes that a writer has written an instance, though the reader does not see what, since a filter is between: the
 // strongest writer owns the instance, and has kept its DEADLINE.
 func (c *cache) written(in *instance, s *source, now int64) {
-	if c.rules&ruleExclusive != 0 && in.admits(s) && !s.silent {
+	if c.rules&ruleExclusive != 0 && in.admits(s) && s.mayOwn() {
 		in.owner = s
 	}
 	if c.deadline > 0 && in.state == InstanceAlive {
@@ -304,7 +304,7 @@ func (c *cache) accept(in *instance, it *item, now, from int64) outcome {
 
 // follow notes what the rules need to know of the latest sample of an instance.
 func (c *cache) follow(in *instance, it *item, from int64) {
-	if c.rules&ruleExclusive != 0 && !it.src.silent {
+	if c.rules&ruleExclusive != 0 && it.src.mayOwn() {
 		in.owner = it.src
 	}
 	in.acceptedNs = from
@@ -319,7 +319,7 @@ func (c *cache) follow(in *instance, it *item, from int64) {
 
 // admits tells whether a sample of s would be accepted: the instance has no owner, or s is it, or s is alive and beats it.
 func (in *instance) admits(s *source) bool {
-	return in.owner == nil || in.owner == s || !s.silent && s.beats(in.owner)
+	return in.owner == nil || in.owner == s || s.mayOwn() && s.beats(in.owner)
 }
 
 // room applies RESOURCE_LIMITS to a sample for in, which is nil if it would be a new instance.

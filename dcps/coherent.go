@@ -95,6 +95,16 @@ func decodeSetEnd(b []byte) (*setEnd, error) {
 	return s, nil
 }
 
+// losesOwn tells whether the end of a set says that its writer's own part is lost.
+func losesOwn(id derecho.EndpointID, payload []byte) bool {
+	end, err := decodeSetEnd(payload)
+	if err != nil {
+		return false
+	}
+	own, is := end.of(id)
+	return is && own.lost()
+}
+
 // of gives the part of a writer.
 func (s *setEnd) of(id derecho.EndpointID) (part, bool) {
 	i := slices.IndexFunc(s.parts, func(p part) bool { return p.writer == id })
@@ -220,8 +230,9 @@ func (pub *Publisher) BeginCoherentChanges() error {
 // EndCoherentChanges ends a coherent set (DDS: end_coherent_changes). Without a BeginCoherentChanges before it fails
 // with ErrPreconditionNotMet. It waits for other goroutines that write, and for room, like Write. If a writer stays
 // busy (ErrTimeout), the set goes on, and can be ended again; if there is no room for its end, readers do not see the
-// set. Nor do they in scope GROUP if the domain went on without this process in the midst of it, which is told as
-// derecho.ErrExcluded (ErrPreconditionNotMet).
+// set. Nor do they if the domain went on without this process in the midst of it, which is told as
+// derecho.ErrExcluded (ErrPreconditionNotMet): in scope GROUP nothing of the set is seen, in the others nothing of what the
+// writers have sent in it that had begun before.
 func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	const op = "EndCoherentChanges"
 	if pub.absent() {
@@ -272,14 +283,16 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			w.set = openSet{}
 		}
 	}
-	// Of a set in the midst of which this process was excluded some parts are lost, so all are.
+	// A part in the midst of which this process was excluded is lost, and in scope GROUP with it all of the set.
 	cut := false
 	lose := func() {
+		torn := make([]bool, len(in))
 		for i, w := range in {
-			cut = cut || pub.present.group && w.doubt.exclusions.Load() != began[i]
+			torn[i] = w.doubt.exclusions.Load() != began[i]
+			cut = cut || torn[i]
 		}
 		for i, w := range in {
-			if cut || !w.known.Load() {
+			if torn[i] || cut && pub.present.group || !w.known.Load() {
 				end.parts[i].lose()
 			}
 		}
@@ -317,7 +330,7 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 		}
 	}
 	if cut && len(errs) == 0 {
-		errs = append(errs, failure(op, pub.what, "the coherent set is lost: begin another one", derecho.ErrExcluded))
+		errs = append(errs, failure(op, pub.what, "the coherent set is lost, or the parts of it that began before: begin another one", derecho.ErrExcluded))
 	}
 	return errors.Join(errs...)
 }

@@ -64,7 +64,9 @@
 // # Failures
 //
 // When a process fails, the others go on: its writers are not alive at once, and unmatched when what they sent is
-// delivered. A process that hears too few others to know that it is not the one that is cut off delivers nothing until it
+// delivered. With EXCLUSIVE ownership they own their instances until then, so that all readers see the next owner from the
+// same sample on. (Where an owner loses an instance by DEADLINE, or by LIVELINESS while its process lives, each reader goes
+// by its own clock.) A process that hears too few others to know that it is not the one that is cut off delivers nothing until it
 // hears them again: writes fail at once with ErrPreconditionNotMet and derecho.ErrNoMajority, DomainParticipant.Err tells
 // who is not heard, and the writers of all other processes are not alive. DomainParticipant.WaitForDomain waits for the end.
 // The code is not ErrTimeout, as trying again at once does not help.

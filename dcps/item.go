@@ -144,7 +144,8 @@ type source struct {
 	gaps     bool  // a gap in the writer's sequence is loss (unordered path)
 	heard    bool  // something came since it was matched
 	silent   bool  // it is not alive: absent or lapsed
-	absent   bool  // its process is not heard
+	absent   bool  // its process is not heard, or has failed
+	failed   bool  // it has failed: until it is unmatched its instances keep it
 	lapsed   bool  // LIVELINESS: it has not asserted it for longer than its lease
 	lease    int64 // ns of the lease that it has to assert itself within; 0 if it has none
 	shownNs  int64 // when it last did
@@ -154,6 +155,11 @@ type source struct {
 }
 
 func (s *source) place() *int32 { return &s.leased }
+
+// mayOwn tells whether instances whose OWNERSHIP is EXCLUSIVE may have the writer as their owner. One whose process has failed
+// may until it is unmatched, which is behind the last of its samples, at one place of the order: so all readers have the
+// same owner for each of the others' samples.
+func (s *source) mayOwn() bool { return !s.silent || s.failed && !s.lapsed }
 
 // lineage is what a reader remembers of a writer for as long as that may come back: the latest number that it has seen.
 type lineage struct{ lastSeq uint64 }

@@ -63,7 +63,8 @@ func (h *hub) tellLife(w *endpoint, t match) {
 	if w.alive {
 		kind = itemAlive
 	}
-	it := &item{kind: kind, src: t.src, receiveNs: now(), ctl: &control{handle: w.handle}}
+	m := h.members[w.key.node]
+	it := &item{kind: kind, src: t.src, receiveNs: now(), ctl: &control{handle: w.handle, failed: !w.alive && m != nil && m.failed}}
 	h.inform(w, t, it)
 }
 

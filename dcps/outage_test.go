@@ -683,7 +683,7 @@ func TestExclusionAtTheEndOfASet(t *testing.T) {
 		d.bus.rejoin(a)
 		require.NoError(t, a.p.WaitForDomain(patiently(t)))
 	})
-	require.NoError(t, w.Publisher().EndCoherentChanges(patiently(t)))
+	require.ErrorIs(t, w.Publisher().EndCoherentChanges(patiently(t)), derecho.ErrExcluded)
 	require.ErrorIs(t, w.WaitForAcknowledgments(patiently(t)), derecho.ErrExcluded)
 }
 

@@ -22,6 +22,8 @@ type control struct {
 	learn  func(*directory) // of itemLearn
 	follow func(*reader)    // of itemOfPart
 
+	failed bool // of itemNotAlive: the writer's process has, and the writer will be unmatched
+
 	// Of itemAltered.
 	strength int32
 	lifespan int64
@@ -174,7 +176,7 @@ func (r *reader) apply(it *item) {
 		r.cache.flat() // what has come already keeps its LIFESPAN
 		it.src.strength, it.src.lifespan = it.ctl.strength, it.ctl.lifespan
 	case itemAlive, itemNotAlive:
-		it.src.absent = it.kind == itemNotAlive
+		it.src.absent, it.src.failed = it.kind == itemNotAlive, it.ctl.failed
 		r.life(it.src, it.receiveNs)
 	case itemIncompatible:
 		r.refuse(it.ctl.peer, it.ctl.bad)
@@ -230,7 +232,8 @@ func (r *reader) discard(it *item) {
 	r.release(it)
 }
 
-// life follows a writer that is not alive any more, or is again. Its instances lose it until it writes anew.
+// life follows a writer that is not alive any more, or is again. Its instances lose it until it writes anew, unless it is
+// about to be unmatched: they do then.
 func (r *reader) life(s *source, at int64) {
 	silent := s.absent || s.lapsed
 	if silent == s.silent {
@@ -239,7 +242,9 @@ func (r *reader) life(s *source, at int64) {
 	d := int32(1)
 	if s.silent = silent; silent {
 		d = -1
-		r.depart(s, at)
+		if s.lapsed || !s.failed {
+			r.depart(s, at)
+		}
 	}
 	r.lives(s.handle, d, -d)
 }

@@ -89,6 +89,10 @@ func storedDurability(dir string) qos.DurabilityKind {
 //	newreader    makes another reader, and tells what that gives
 //	close        closes the writer and the reader, and tells what that gives
 //	views        tells how the view has changed
+//	begin        begins a coherent set, and tells what that gives
+//	end          ends it, and tells what that gives
+//
+// With DCPS_TEST_IN_SETS its Publisher and its Subscriber have coherent_access, in scope TOPIC.
 func attend(domain string) error {
 	id, err := strconv.Atoi(domain)
 	if err != nil {
@@ -104,11 +108,16 @@ func attend(domain string) error {
 	if err != nil {
 		return err
 	}
-	pub, err := p.NewPublisher()
+	pubQos, subQos := qos.DefaultPublisher(), qos.DefaultSubscriber()
+	if os.Getenv("DCPS_TEST_IN_SETS") != "" {
+		pubQos.Presentation = present(qos.PresentationTopic, true, false)
+		subQos.Presentation = pubQos.Presentation
+	}
+	pub, err := p.NewPublisher(WithPublisherQos(pubQos))
 	if err != nil {
 		return err
 	}
-	sub, err := p.NewSubscriber()
+	sub, err := p.NewSubscriber(WithSubscriberQos(subQos))
 	if err != nil {
 		return err
 	}
@@ -171,6 +180,10 @@ func attend(domain string) error {
 			if err := errors.Join(p.WaitForDomain(ctx), w.WaitForMatch(ctx, a), r.WaitForMatch(ctx, a)); err != nil {
 				return err
 			}
+		case "begin":
+			answer = fmt.Sprint(pub.BeginCoherentChanges())
+		case "end":
+			answer = fmt.Sprint(pub.EndCoherentChanges(ctx))
 		case "views":
 			answer = strings.Join(kinds(p.ViewChangedStatus()), " ")
 		case "rejoined":

@@ -48,6 +48,7 @@ type storedWriter struct {
 	limit int // of samples of an instance with KEEP_ALL
 	gone  bool
 	open  []*record // of the coherent set that has not ended
+	torn  bool      // the beginning of that set was lost: its process was excluded, and is back
 
 	// DURABILITY_SERVICE of TRANSIENT and PERSISTENT.
 	maxSamples   int
@@ -120,10 +121,12 @@ func newStoredWriter(key endpointKey, info []byte, ann *announcement) *storedWri
 // add follows one message of a writer. The handle is that of the message's instance.
 func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 	w := s.writers[e.key]
-	if w == nil {
+	first := w == nil
+	if first {
 		w = newStoredWriter(e.key, e.info, e.ann)
 		s.writers[e.key] = w
 	}
+	s.followSet(w, m, first)
 	if e.keys != nil {
 		s.form = e.keys.Form()
 	}
@@ -139,14 +142,7 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 		}
 		s.unregister(w, h)
 	case kindSetEnd:
-		for _, r := range w.open {
-			if r.w == w {
-				r.open = false
-				s.watch(r)
-			}
-		}
-		s.settleSet(w)
-		w.open = nil
+		s.endSet(w, w.torn || losesOwn(w.key.id, m.Payload))
 	case kindClosing:
 		s.depart(w, m.Flags&flagDispose != 0, m.Timestamp)
 		s.end(w.key)
@@ -238,22 +234,6 @@ func (s *store) dropOldest(l *storedLine, open bool) {
 	}
 	s.recycle(l.records[i])
 	l.records = slices.Delete(l.records, i, i+1)
-}
-
-// settleSet has the samples of a set that has ended replace those before them.
-func (s *store) settleSet(w *storedWriter) {
-	for _, r := range w.open {
-		in := s.instances[r.handle]
-		if in == nil || r.w != w {
-			continue // disposed, or by now the record of another sample
-		}
-		for _, l := range in.lines {
-			for l.w == w && len(l.records) > w.keeps() {
-				s.dropOldest(l, false)
-			}
-		}
-		s.trim(in)
-	}
 }
 
 // room applies the limits of DURABILITY_SERVICE to a sample for in, which is nil if it would be a new instance.
@@ -459,24 +439,6 @@ func (s *store) end(key endpointKey) bool {
 	return true
 }
 
-// dropOpen removes what a writer that is gone has in a set which can not end any more.
-func (s *store) dropOpen(w *storedWriter) {
-	if w.open == nil {
-		return
-	}
-	w.open = nil
-	for h, in := range s.instances {
-		for _, l := range in.lines {
-			if l.w == w {
-				before := len(l.records)
-				l.records = slices.DeleteFunc(l.records, func(r *record) bool { return r.open })
-				s.count -= before - len(l.records)
-			}
-		}
-		s.removeLines(h, in, func(l *storedLine) bool { return len(l.records) == 0 })
-	}
-}
-
 // endAll follows the end of all writers.
 func (s *store) endAll() {
 	for _, key := range slices.SortedFunc(maps.Keys(s.writers), compareKeys) {
@@ -597,7 +559,7 @@ func (s *store) rekey(keys *topic.Keys) {
 // The state of a store, as it travels to a node that joins the channel. Version 2, little endian:
 //
 //	'H' version  form(u8) of the handles  clock(i64)  count(u32) writers  count(u32) records
-//	writer: node(u64) id(u32) gone(u8) length(u32) announcement
+//	writer: node(u64) id(u32) flags(u8) length(u32) announcement
 //	record: writer(u32, index) handle(16) flags(u8) epoch(u32) seq(u64) writerSeq(u64) timestamp(i64) length(u32) sample
 //
 // Records come in the order of their arrival. Version 1, which logs may have, is without form and clock.
@@ -605,6 +567,8 @@ const (
 	stateMagic       = 'H'
 	stateVersion     = 2
 	stateWithoutForm = 1 // the version before
+	stateGone        = 1 // flags of a writer: it has ended
+	stateTorn        = 2 // it is in a coherent set whose beginning was lost
 	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
 	stateOpen        = 2 // it is of a coherent set that has not ended
 	stateDisposed    = 4 // it is the latest of its instance, which is disposed since: when(i64) and when it is forgotten(i64) follow the sample
@@ -621,12 +585,12 @@ func (s *store) save() []byte { return s.snapshot()() }
 func (s *store) snapshot() func() []byte {
 	type writer struct {
 		w    *storedWriter
-		gone bool
+		gone byte
 		info []byte
 	}
 	var writers []writer
 	for _, w := range s.writers {
-		writers = append(writers, writer{w, w.gone, w.info})
+		writers = append(writers, writer{w, boolByte(w.gone)*stateGone | boolByte(w.torn)*stateTorn, w.info})
 	}
 	var records []*record
 	last := make(map[*record]bool)
@@ -664,7 +628,7 @@ func (s *store) snapshot() func() []byte {
 			index[w.w] = uint32(i)
 			out = le.AppendUint64(out, uint64(w.w.key.node))
 			out = le.AppendUint32(out, uint32(w.w.key.id))
-			out = append(out, boolByte(w.gone))
+			out = append(out, w.gone)
 			out = le.AppendUint32(out, uint32(len(w.info)))
 			out = append(out, w.info...)
 		}
@@ -756,11 +720,11 @@ func loadStore(b []byte) (*store, error) {
 func loadWriter(a *archive) (*storedWriter, error) {
 	var node uint64
 	var id uint32
-	var gone bool
+	var gone uint8
 	var info []byte
 	a.u64(&node)
 	a.u32(&id)
-	a.bool(&gone)
+	a.u8(&gone)
 	a.octets(&info)
 	if a.err != nil {
 		return nil, fmt.Errorf("%w: %w", errState, a.err)
@@ -773,7 +737,7 @@ func loadWriter(a *archive) (*storedWriter, error) {
 		return nil, fmt.Errorf("%w: the announcement of a reader among its writers", errState)
 	}
 	w := newStoredWriter(endpointKey{derecho.NodeID(node), derecho.EndpointID(id)}, info, ann)
-	w.gone = gone
+	w.gone, w.torn = gone&stateGone != 0, gone&stateTorn != 0
 	return w, nil
 }
 

@@ -265,7 +265,11 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 		}
 		detail := ""
 		if errors.Is(err, derecho.ErrTimeout) {
-			detail = fmt.Sprintf("no room within RELIABILITY max_blocking_time %v: a reader with HISTORY KEEP_ALL is full, or a process is slow", w.blocking) + w.p.lent(w.at.sg)
+			within := fmt.Sprintf("within RELIABILITY max_blocking_time %v", w.blocking)
+			if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+				within = "before the context ended"
+			}
+			detail = "no room " + within + ": a reader with HISTORY KEEP_ALL is full, or a process is slow" + w.p.lent(w.at.sg)
 		}
 		return failure(op, w.what, detail, err)
 	}

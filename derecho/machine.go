@@ -309,8 +309,12 @@ func (m *machine) giveWay(err error) {
 	m.shell.isExcluded(err) // first: whoever finds no epoch to send in asks why
 	m.end(err)
 	m.showUndelivered()
-	for _, ep := range slices.Backward(m.shown.values()) {
-		m.hideEndpoint(ep)
+	for _, own := range []bool{true, false} { // first: no reader here loses a writer that goes on for the others
+		for _, ep := range slices.Backward(m.shown.values()) {
+			if (ep.Node == m.id) == own {
+				m.hideEndpoint(ep)
+			}
+		}
 	}
 	for len(m.shownNodes) > 0 {
 		m.hideNode(m.shownNodes[len(m.shownNodes)-1])

@@ -75,7 +75,7 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 		h.p.logs.recovered.Delete(key)
 		c.history = s
 		h.rekey(s)
-		h.forgetLeft(c.history)
+		h.forgetLeft(c)
 	case path == topic.Logged:
 		h.p.logs.recovered.Delete(key) // the members have agreed that there is nothing
 	default:
@@ -95,6 +95,10 @@ func (h *hub) resume(key channelKey, c *channel) {
 	for i := range later {
 		h.endPutOff(c, i)
 		d := &later[i]
+		if d.ended {
+			c.history.end(d.w.key)
+			continue
+		}
 		c.keep(d.w, &d.m, d.h)
 		if c.covers(&d.m) {
 			continue
@@ -106,7 +110,7 @@ func (h *hub) resume(key channelKey, c *channel) {
 	}
 	h.beside = beside{}
 	h.endPutOff(c, allPutOff)
-	h.forgetLeft(c.history) // what was put off may be of a writer that left since
+	h.forgetLeft(c)
 	for e := range h.durableReaders(key.ch) {
 		for _, w := range h.topics[e.ann.topic].writers {
 			for _, m := range w.matches {
@@ -130,11 +134,12 @@ func (h *hub) rekey(s *store) {
 	}
 }
 
-// forgetLeft ends the writers of a history whose removal this node was told of before the history came.
-func (h *hub) forgetLeft(s *store) {
-	for key, w := range s.writers {
-		if !w.gone && h.endpoints[key] == nil {
-			s.end(key)
+// forgetLeft ends the writers of a history whose removal this node was told of before it waited for that. Of the others the
+// end has its place among what was put off.
+func (h *hub) forgetLeft(c *channel) {
+	for _, key := range c.history.keys() {
+		if h.endpoints[key] == nil && !c.ends(key) {
+			c.history.end(key)
 		}
 	}
 }

@@ -347,6 +347,10 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 		h.keepOwn(w)
 		w.writer.outlived()
 	}
+	c := h.channels[w.at]
+	if c != nil && c.awaiting { // first: its readers lose it behind that
+		c.putOff = append(c.putOff, putOff{w: w, ended: true})
+	}
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
 		m.bury()
@@ -364,7 +368,7 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 			}
 		}
 	}
-	if c := h.channels[w.at]; c != nil && (c.history.end(w.key) || c.awaiting) {
+	if c != nil && (c.awaiting || c.history.end(w.key)) {
 		h.p.logs.ended(w.at.sg, w.key)
 	}
 }
@@ -518,7 +522,7 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	switch {
 	case c == nil:
 	case c.awaiting: // also what the state covers, as that may never come
-		c.putOff = append(c.putOff, putOff{w, handle, m.With(slices.Clone(m.Payload)), h.beside})
+		c.putOff = append(c.putOff, putOff{w: w, h: handle, m: m.With(slices.Clone(m.Payload)), b: h.beside})
 	default:
 		c.keep(w, m, handle)
 	}

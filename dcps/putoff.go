@@ -11,12 +11,18 @@ import (
 // the history. A writer that goes meanwhile, or does not match any more, is put off with that: its reader gets first
 // what was sent to it, and then learns that the match is over.
 
-// putOff is a message that waits for the history.
+// putOff is a message that waits for the history, or the end of its writer, which is at its place among the messages.
 type putOff struct {
-	w *endpoint
-	h InstanceHandle
-	m derecho.Message // Payload is its own
-	b beside
+	w     *endpoint
+	ended bool
+	h     InstanceHandle
+	m     derecho.Message // Payload is its own
+	b     beside
+}
+
+// ends tells whether the end of a writer is put off.
+func (c *channel) ends(writer endpointKey) bool {
+	return slices.ContainsFunc(c.putOff, func(d putOff) bool { return d.ended && d.w.key == writer })
 }
 
 // parting is the end of a match that waits for the history, behind what is put off of the writer.

@@ -106,6 +106,42 @@ func TestMatchEndsWhileTheHistoryComes(t *testing.T) {
 	}
 }
 
+// A writer's process ends while the history of its topic is on its way, and another one writes on: who waits for the history
+// keeps what those keep that have it.
+func TestWriterEndsWhileTheHistoryComes(t *testing.T) {
+	d := onBus(t)
+	first, second, has, waits := d.node(t), d.node(t), d.node(t), d.node(t)
+	room := func(q *qos.DataWriter) {
+		twoSamples(q)
+		q.Durability.Kind = qos.DurabilityTransient
+	}
+	for _, n := range []*node{has, waits} {
+		n.reader(t, durableReader(qos.DurabilityTransient))
+	}
+	old, next := first.writer(t, writerQos(blocking(patience), room)), second.writer(t, writerQos(blocking(patience), room))
+	write(t, old, 1, 10)
+	write(t, next, 2, 20)
+	d.settle(t)
+	arrives := d.bus.awaitsFrom(t, waits, has, old)
+	write(t, next, 1, 11) // does not fit
+	d.bus.settle(t)
+	d.crash(first)
+	d.bus.settle(t)
+	write(t, next, 3, 33) // nor does this, as another instance
+	d.bus.settle(t)
+	arrives()
+	for _, n := range []*node{has, waits} {
+		late := n.reader(t, durableReader(qos.DurabilityTransient))
+		require.NoError(t, late.WaitForHistoricalData(patiently(t)))
+		require.Equal(t, "1:10 2:20", values(t, late, 2))
+	}
+	var states [][]byte
+	for _, n := range []*node{has, waits} {
+		require.NoError(t, d.bus.of(n).Upcall(patiently(t), func() { states = append(states, n.p.hub.SaveState(old.untyped().at.sg, old.untyped().at.ch)()) }))
+	}
+	require.Equal(t, states[0], states[1])
+}
+
 // Nor does what is put off outlive a reader, or keep others of its Subscriber waiting.
 func TestReaderGoesWhileAMatchIsToEnd(t *testing.T) {
 	for _, excluded := range []bool{false, true} {

@@ -441,10 +441,13 @@ func (s *store) end(key endpointKey) bool {
 
 // endAll follows the end of all writers.
 func (s *store) endAll() {
-	for _, key := range slices.SortedFunc(maps.Keys(s.writers), compareKeys) {
+	for _, key := range s.keys() {
 		s.end(key)
 	}
 }
+
+// keys are those of all writers, in one order everywhere.
+func (s *store) keys() []endpointKey { return slices.SortedFunc(maps.Keys(s.writers), compareKeys) }
 
 func compareKeys(a, b endpointKey) int {
 	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -275,4 +276,34 @@ func TestHistoryOutlivesAnExclusion(t *testing.T) {
 	require.NoError(t, logs.log(key.sg).Begin(&derecho.EpochStart{Epoch: 1001, Channels: []derecho.ChannelStart{{Channel: key.ch, Loaded: true}}}))
 	_, kept = logs.recovered.Load(key)
 	require.False(t, kept, "what was found on disk before is not what the disk holds now")
+}
+
+// Whatever an entry of a file of epochs says, it is refused or means what it was written as, and nobody panics at it.
+func FuzzEpochsFile(f *testing.F) {
+	le := binary.LittleEndian
+	start := startEntry(&derecho.EpochStart{Epoch: 4, Channels: []derecho.ChannelStart{
+		{Channel: 7, Logs: []uint64{4, 5}, Openings: []uint32{9, 2}, Past: []derecho.Opening{{Log: 3, Count: 8}}, History: 9, Since: 4, Loaded: true, State: newStore().save()},
+	}})
+	ended := endedWriters{storage.Version{Epoch: 4, Seq: 2}, []endpointKey{{3, 1}, {5, 2}}}.entry()
+	first := epochEntry{kind: entryLog, body: le.AppendUint64(nil, 5)}
+	for _, x := range []epochEntry{first, {kind: entryOpened, ch: 1}, afterEntry(storage.Version{Epoch: 3, Seq: 9}), start, ended} {
+		f.Add(x.kind, x.epoch, uint64(x.ch), x.body)
+	}
+	f.Fuzz(func(t *testing.T, kind byte, epoch uint32, ch uint64, body []byte) {
+		var b []byte
+		for _, x := range []epochEntry{first, start, {kind, epoch, derecho.ChannelID(ch), body}, {kind: entryOpened, ch: 2}, start} {
+			b = x.append(b)
+		}
+		entries, rest := parseEpochs(b)
+		var again []byte
+		for _, x := range entries {
+			again = x.append(again)
+		}
+		require.Equal(t, string(b[:len(b)-len(rest)]), string(again))
+		require.LessOrEqual(t, len(endingsOf(entries, 7)), len(entries))
+		_, _ = loadStore(stateOf(entries, 7))
+		kept, _ := dropSuperseded(entries)
+		require.Equal(t, indexOf(entries), indexOf(kept))
+		require.Equal(t, endingsOf(entries, 7), endingsOf(kept, 7))
+	})
 }

@@ -35,6 +35,7 @@ type hub struct {
 	accesses  []*access // with something new that they hold back
 	cuts      []*access // with something to be seen once it is posted
 	beside    beside    // of the message that is delivered
+	excluding bool      // an endpoint of this process was removed that was not withdrawn: until Excluded
 	isolated  bool      // too few of the others are heard
 	view      hubView
 	// shortestLease is the lease_duration that is told from an even shorter one: two heartbeats of the core.
@@ -303,9 +304,14 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 		return
 	}
 	delete(h.endpoints, key)
-	h.p.directory.learn(func(d *directory) { d.forget(e.handle) })
 	h.latest = nil
 	peers := h.topics[e.ann.topic]
+	if !peers.have(e) {
+		h.p.directory.learn(func(d *directory) { d.forget(e.handle) })
+	}
+	if e.path == topic.Logged && e.ann.writes {
+		h.p.logs.gone(e.at.sg, key)
+	}
 	if e.ann.writes {
 		peers.writers = without(peers.writers, e)
 		h.weigh(e.at.sg, e.ann.writer.TransportPriority, -1)
@@ -325,9 +331,20 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 	if len(peers.writers) == 0 && len(peers.readers) == 0 {
 		delete(h.topics, e.ann.topic)
 	}
-	if e.local() != nil && e.withdrawn() {
-		h.dropChannels(e.ann.topic, derecho.ChannelID(ep.Channel))
+	switch {
+	case e.local() == nil:
+	case !e.withdrawn():
+		h.excluding = true
+	case !h.excluding || !h.p.replicates(ep.Channel): // else Excluded saves what this process goes on to keep
+		h.dropChannels(e.ann.topic, ep.Channel)
 	}
+}
+
+// have tells whether an endpoint is there in its next incarnation: its process has joined again, and it may be introduced before
+// the one of before is removed, as that waits for what it has sent.
+func (p *topicPeers) have(e *endpoint) bool {
+	again := func(o *endpoint) bool { return o != e && o.handle == e.handle }
+	return slices.ContainsFunc(p.writers, again) || slices.ContainsFunc(p.readers, again)
 }
 
 func without(list []*endpoint, e *endpoint) []*endpoint {

@@ -28,7 +28,7 @@ import (
 // announced: a process that starts again knows by it which readers are entitled to their samples.
 type logSet struct {
 	p         *DomainParticipant
-	announced sync.Map // endpointKey -> []byte; stored by the polling goroutine
+	announced sync.Map // endpointKey -> []byte; stored by the polling goroutine, and kept until the log needs it no more (gone)
 	// renewed is how often a writer has announced itself anew. It rises behind announced, and is loaded before that:
 	// who looks at what was announced as of a number finds all that was until then.
 	renewed   atomic.Uint64
@@ -291,7 +291,9 @@ type groupLog struct {
 
 	starting sync.Mutex // held while it is opened: not by who closes it
 
-	ended []endpointKey // writers, since the last message; the polling goroutine's
+	// Writers, since the last message; the polling goroutine's.
+	ended   []endpointKey // that the log does not know to have ended otherwise
+	removed []endpointKey // of which nothing comes any more
 
 	mu         sync.Mutex // held for a look
 	given      bool       // the core has it, and closes it
@@ -517,6 +519,7 @@ type logBatch struct {
 	writers map[endpointKey]struct{} // of the records
 	last    endpointKey              // of the last record
 	endings []endedWriters
+	removed []endpointKey // before its last record
 	err     error
 }
 
@@ -532,6 +535,7 @@ func (b *logBatch) Append(m *derecho.Message) {
 		b.endings = append(b.endings, endedWriters{storage.Version{Epoch: m.Epoch, Seq: m.Seq}, b.log.ended})
 		b.log.ended = nil
 	}
+	b.removed, b.log.removed = append(b.removed, b.log.removed...), b.log.removed[:0]
 	b.err = b.records.Append(&storage.Record{
 		Version:   storage.Version{Epoch: m.Epoch, Seq: m.Seq},
 		Timestamp: m.Timestamp, Sender: uint64(m.Sender), Channel: uint64(m.Channel),
@@ -546,7 +550,7 @@ func (b *logBatch) Bytes() int { return b.records.Bytes() }
 func (b *logBatch) Reset() {
 	b.records.Reset()
 	clear(b.writers)
-	b.endings, b.err = nil, nil
+	b.endings, b.removed, b.err = nil, b.removed[:0], nil
 }
 
 // Write makes a batch durable (derecho.Log), and before it what its writers announced, and which have ended.
@@ -570,6 +574,11 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 	}
 	if _, err := d.log.Write(&b.records); err != nil {
 		return err
+	}
+	for _, key := range b.removed {
+		if _, named := d.known[key]; named {
+			g.set.announced.Delete(key)
+		}
 	}
 	d.seq = b.records.Last().Seq + 1
 	d.tell(d.holds.Load().index)

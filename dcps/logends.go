@@ -50,6 +50,18 @@ func (s *logSet) ended(sg derecho.SubgroupID, writer endpointKey) {
 	}
 }
 
+// gone forgets what a writer announced that was removed: at once, or when the log has what came of it. The polling goroutine's.
+func (s *logSet) gone(sg derecho.SubgroupID, writer endpointKey) {
+	s.mu.Lock() // held for a look at a map only
+	l := s.byID[sg]
+	s.mu.Unlock()
+	if l != nil && l.disk.Load() != nil {
+		l.removed = append(l.removed, writer)
+	} else {
+		s.announced.Delete(writer)
+	}
+}
+
 // endingsOf are the endings behind the latest state of a channel, which tells of those before, in their order.
 func endingsOf(entries []epochEntry, ch derecho.ChannelID) (list []endedWriters) {
 	opened := false // and no epoch has begun since

@@ -120,7 +120,7 @@ func (h *hub) Excluded(err error) {
 		}
 	}
 	clear(h.members)
-	h.isolated = false
+	h.isolated, h.excluding = false, false
 	h.failed = nil
 	h.p.logErrs.Clear()
 	h.p.problems.end(func(of any) bool {

@@ -114,6 +114,7 @@ type instance struct {
 	due                     int64     // when DEADLINE is missed
 	notAliveNs              int64     // when the instance stopped being alive
 	acceptedNs              int64     // when the latest sample was accepted, for TIME_BASED_FILTER
+	sourceNs                int64     // the latest source timestamp of a sample
 	held                    *item     // TIME_BASED_FILTER: came too soon, and is let in when its time has come unless another one comes
 	stamps                  *stamps   // DESTINATION_ORDER BY_SOURCE_TIMESTAMP
 	alarm                   int32     // place in cache.alarms
@@ -294,6 +295,7 @@ func (c *cache) accept(in *instance, it *item, now, from int64) outcome {
 		in.due = after(now, c.deadline)
 		c.alarms.by(in, in.due)
 	}
+	in.sourceNs = max(in.sourceNs, it.sourceNs)
 	it.valid = true
 	c.link(in, it)
 	if it.src.lifespan > 0 {
@@ -427,6 +429,13 @@ func (c *cache) dispose(h InstanceHandle, by *item, now int64) {
 		in.stamped(by)
 		in.raise(by)
 	}
+}
+
+// writtenSince tells whether an instance has a sample with a later source timestamp than one.
+func (c *cache) writtenSince(h InstanceHandle, ns int64) bool {
+	c.flat()
+	in := c.instances[h]
+	return in != nil && in.sourceNs > ns
 }
 
 // unregister takes a writer from an instance, which loses its owner or its last writer by it.

@@ -82,7 +82,8 @@
 //     after that, before the process knew. WaitForAcknowledgments says that it does not know what became of what was not
 //     acknowledged before: to all who wait, or else to the next who does. Publish of a loan of before fails.
 //   - A TRANSIENT_LOCAL writer sends again what is kept for late readers, and what was on its way, before anything new, except
-//     instances that it has unregistered. Who lacks it is handed it at a later place of the order than those who had it.
+//     instances that it has unregistered. Who lacks it is handed it at a later place of the order than those who had it. A
+//     disposal among it counts for what has no later source timestamp.
 //   - DomainParticipant.ViewChangedStatus tells that the process was cut off, and that it is back, also afterwards.
 //
 // # Where the standard leaves room

@@ -39,9 +39,10 @@ func TestLogHasTheHistory(t *testing.T) {
 		defer func() { require.NoError(t, os.RemoveAll(dir)) }()
 		dir = filepath.Join(dir, "log")
 		live := newStore()
-		epoch, clock := uint32(0), int64(0)
+		epoch, clock, late := uint32(0), int64(10), int64(0)
 		cleanup := rapid.SampledFrom([]time.Duration{0, 10}).Draw(t, "service_cleanup_delay")
 		limit := rapid.SampledFrom([]int{qos.LengthUnlimited, 2, 3, 6}).Draw(t, "max_samples")
+		bySource := rapid.Bool().Draw(t, "by source timestamp")
 		for run := range rapid.IntRange(1, 3).Draw(t, "runs") {
 			set := &logSet{byID: make(map[derecho.SubgroupID]*groupLog)}
 			g := &groupLog{set: set, sg: 1}
@@ -69,6 +70,9 @@ func TestLogHasTheHistory(t *testing.T) {
 					q.History.Depth = int32(rapid.IntRange(1, 3).Draw(t, "depth"))
 					q.DurabilityService.HistoryDepth = 1
 					q.DurabilityService.MaxSamples = int32(limit)
+					if bySource {
+						q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp
+					}
 					q.DurabilityService.ServiceCleanupDelay = cleanup
 				})
 				e := &endpoint{key: endpointKey{derecho.NodeID(10*run + i + 1), 1}, info: a.encode(), ann: &a, keys: local.keys}
@@ -80,7 +84,7 @@ func TestLogHasTheHistory(t *testing.T) {
 			send := func(e *endpoint, kind derecho.Kind, flags uint8, id int32) {
 				clock++
 				seq++
-				m := derecho.Message{Header: derecho.Header{Writer: e.key.id, WriterSeq: seq, Kind: kind, Flags: flags, Timestamp: clock}, Sender: e.key.node, Channel: ch,
+				m := derecho.Message{Header: derecho.Header{Writer: e.key.id, WriterSeq: seq, Kind: kind, Flags: flags, Timestamp: clock - late}, Sender: e.key.node, Channel: ch,
 					Epoch: epoch, Seq: seq}
 				switch kind {
 				case kindSetEnd:
@@ -112,7 +116,8 @@ func TestLogHasTheHistory(t *testing.T) {
 					continue
 				}
 				id := rapid.Int32Range(0, 3).Draw(t, "instance")
-				switch rapid.IntRange(0, 12).Draw(t, "what") {
+				late = rapid.Int64Range(0, 3).Draw(t, "late")
+				switch rapid.IntRange(0, 13).Draw(t, "what") {
 				case 0:
 					send(e, kindDispose, 0, id)
 				case 1:
@@ -132,6 +137,8 @@ func TestLogHasTheHistory(t *testing.T) {
 					}
 					begin(nil)
 					seq = 0
+				case 7:
+					send(e, kindDispose, flagAgain, id)
 				default:
 					send(e, kindData, 0, id)
 				}

@@ -375,10 +375,10 @@ func (r *reader) lifecycle(it *item, at int64) {
 	case itemFiltered:
 		r.filtered(it, at)
 	case itemDispose:
-		r.cache.dispose(it.handle, it, at)
+		r.dispose(it, at)
 	case itemUnregister:
 		if it.flags&flagDispose != 0 {
-			r.cache.dispose(it.handle, it, at)
+			r.dispose(it, at)
 		}
 		r.cache.unregister(it.handle, it, at)
 	case itemRegister:
@@ -390,6 +390,14 @@ func (r *reader) lifecycle(it *item, at int64) {
 		}
 	case itemGone:
 		r.cache.depart(it, false, at)
+	}
+}
+
+// dispose follows a disposal. One that is sent again comes at a later place than it had (resend.go): an instance that others
+// have written since is alive.
+func (r *reader) dispose(it *item, at int64) {
+	if it.flags&flagAgain == 0 || !r.cache.writtenSince(it.handle, it.sourceNs) {
+		r.cache.dispose(it.handle, it, at)
 	}
 }
 

@@ -135,10 +135,10 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 	case kindData:
 		s.keep(w, m, h)
 	case kindDispose:
-		s.dispose(w, h, m.Timestamp)
+		s.dispose(w, h, m.Timestamp, m.Flags&flagAgain != 0)
 	case kindUnregister:
 		if m.Flags&flagDispose != 0 {
-			s.dispose(w, h, m.Timestamp)
+			s.dispose(w, h, m.Timestamp, m.Flags&flagAgain != 0)
 		}
 		s.unregister(w, h)
 	case kindSetEnd:
@@ -158,7 +158,7 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 		s.endLife(in, w)
 		in = s.instances[h]
 	}
-	if !s.room(w, in) {
+	if !s.room(w, in, m.Timestamp) {
 		return
 	}
 	if in == nil {
@@ -237,13 +237,13 @@ func (s *store) dropOldest(l *storedLine, open bool) {
 }
 
 // room applies the limits of DURABILITY_SERVICE to a sample for in, which is nil if it would be a new instance.
-func (s *store) room(w *storedWriter, in *storedInstance) bool {
+func (s *store) room(w *storedWriter, in *storedInstance, ns int64) bool {
 	if in == nil {
 		return len(s.instances) < w.maxInstances && s.count < w.maxSamples
 	}
-	held := 0
+	held, bySource := 0, w.bySource() && in.bySource()
 	for _, l := range in.lines {
-		if l.w == w || l.w.gone {
+		if l.w == w || l.w.gone && (!bySource || len(l.records) == 0 || l.latest().message.Timestamp <= ns) {
 			held += len(l.records)
 		}
 	}
@@ -308,13 +308,14 @@ func (s *store) trim(in *storedInstance) {
 	if len(in.lines) < 2 {
 		return
 	}
+	older := in.order()
 	var latest *storedLine // of what is in no open set: nothing gives way to a set that may never end
-	var at uint64
+	var last *record
 	for _, l := range in.lines {
 		for _, r := range slices.Backward(l.records) {
 			if !r.open {
-				if r.arrival > at {
-					latest, at = l, r.arrival
+				if last == nil || older(last, r) {
+					latest, last = l, r
 				}
 				break
 			}
@@ -327,7 +328,7 @@ func (s *store) trim(in *storedInstance) {
 				continue
 			}
 			total += len(l.records)
-			if oldest == latest || l.records[0].arrival < oldest.records[0].arrival {
+			if oldest == latest || older(l.records[0], oldest.records[0]) {
 				oldest = l
 			}
 		}
@@ -338,6 +339,25 @@ func (s *store) trim(in *storedInstance) {
 		oldest.records = slices.Delete(oldest.records, 0, 1)
 	}
 	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool { return l.w.gone && len(l.records) == 0 })
+}
+
+// order is that in which samples of an instance replace each other: that of their arrival, or where all its writers offer
+// DESTINATION_ORDER BY_SOURCE_TIMESTAMP, that of their source timestamps.
+func (in *storedInstance) order() (older func(a, b *record) bool) {
+	if !in.bySource() {
+		return func(a, b *record) bool { return a.arrival < b.arrival }
+	}
+	return func(a, b *record) bool {
+		return cmp.Or(cmp.Compare(a.message.Timestamp, b.message.Timestamp), cmp.Compare(a.arrival, b.arrival)) < 0
+	}
+}
+
+func (in *storedInstance) bySource() bool {
+	return !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return !l.w.bySource() })
+}
+
+func (w *storedWriter) bySource() bool {
+	return w.ann.writer.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
 }
 
 // recycle keeps records for reuse, unless a snapshot may still read them.
@@ -373,10 +393,15 @@ func (in *storedInstance) line(w *storedWriter) *storedLine {
 }
 
 // dispose drops the samples of an instance: those of all writers, or with OWNERSHIP EXCLUSIVE, where the disposal of
-// a writer that is not the owner does not count, its own.
-func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64) {
+// a writer that is not the owner does not count, its own. A disposal that is sent again (resend.go) comes at a later place of
+// the order than it had, and perhaps for the second time: what others have written since it was made stays.
+func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64, again bool) {
 	in := s.instances[h]
 	if in == nil {
+		return
+	}
+	if again {
+		s.disposeUntil(w, in, ns)
 		return
 	}
 	if w.cleanup > 0 {
@@ -387,6 +412,32 @@ func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64) {
 	}
 	exclusive := w.ann.writer.Ownership.Kind == qos.OwnershipExclusive
 	s.removeLines(h, in, func(l *storedLine) bool { return !exclusive || l.w == w })
+}
+
+// disposeUntil is dispose for what has a source timestamp up to one. With service_cleanup_delay an instance that somebody has
+// written since is alive.
+func (s *store) disposeUntil(w *storedWriter, in *storedInstance, ns int64) {
+	since := func(r *record) bool { return r.message.Timestamp > ns }
+	if w.cleanup > 0 {
+		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return slices.ContainsFunc(l.records, since) }) {
+			s.dispose(w, in.handle, ns, false)
+		}
+		return
+	}
+	exclusive := w.ann.writer.Ownership.Kind == qos.OwnershipExclusive
+	for _, l := range in.lines {
+		if exclusive && l.w != w {
+			continue
+		}
+		l.records = slices.DeleteFunc(l.records, func(r *record) bool {
+			over := !since(r)
+			if over {
+				s.recycle(r)
+			}
+			return over
+		})
+	}
+	s.removeLines(in.handle, in, func(l *storedLine) bool { return len(l.records) == 0 })
 }
 
 func (s *store) unregister(w *storedWriter, h InstanceHandle) {
@@ -407,7 +458,7 @@ func (s *store) depart(w *storedWriter, dispose bool, ns int64) {
 			continue
 		}
 		if dispose {
-			s.dispose(w, h, ns)
+			s.dispose(w, h, ns, false)
 		}
 		s.unregister(w, h)
 	}

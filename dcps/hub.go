@@ -35,7 +35,7 @@ type hub struct {
 	accesses  []*access // with something new that they hold back
 	cuts      []*access // with something to be seen once it is posted
 	beside    beside    // of the message that is delivered
-	excluding bool      // an endpoint of this process was removed that was not withdrawn: until Excluded
+	excluding bool      // an endpoint of this process was removed that was not withdrawn, and none was added since: Excluded comes next
 	isolated  bool      // too few of the others are heard
 	view      hubView
 	// shortestLease is the lease_duration that is told from an even shorter one: two heartbeats of the core.
@@ -113,6 +113,7 @@ func newHub(p *DomainParticipant) *hub {
 // EndpointAdded learns of a writer or reader: it is compared with all others of its topic.
 func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 	defer h.introduced(ep)
+	h.excluding = false // what was removed had been given up
 	if h.userDataOf(ep) {
 		return
 	}
@@ -340,8 +341,8 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 	}
 }
 
-// have tells whether an endpoint is there in its next incarnation: its process has joined again, and it may be introduced before
-// the one of before is removed, as that waits for what it has sent.
+// have tells whether an endpoint is there in its next incarnation: its process has joined again, and it may be introduced
+// before the one of before is removed, as that waits for what it has sent.
 func (p *topicPeers) have(e *endpoint) bool {
 	again := func(o *endpoint) bool { return o != e && o.handle == e.handle }
 	return slices.ContainsFunc(p.writers, again) || slices.ContainsFunc(p.readers, again)

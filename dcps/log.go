@@ -475,15 +475,19 @@ func syncDir(path string) error {
 
 // logState is what the log of a subgroup holds of a channel (derecho.Config.LogState).
 func (s *logSet) logState(sg derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
-	s.mu.Lock() // held for a look at a map only
-	l := s.byID[sg]
-	s.mu.Unlock()
-	if l == nil {
-		return nil
-	}
-	if d := l.disk.Load(); d != nil {
-		h := d.holds.Load()
+	if l := s.onDisk(sg); l != nil {
+		h := l.disk.Load().holds.Load()
 		return h.index.Holds(ch, h.seq)
+	}
+	return nil
+}
+
+// onDisk is the log of a subgroup if it has its place.
+func (s *logSet) onDisk(sg derecho.SubgroupID) *groupLog {
+	s.mu.Lock() // held for a look at a map only
+	defer s.mu.Unlock()
+	if l := s.byID[sg]; l != nil && l.disk.Load() != nil {
+		return l
 	}
 	return nil
 }

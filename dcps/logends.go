@@ -42,20 +42,14 @@ func (x *epochEntry) ending() (e endedWriters) {
 
 // ended records that a writer has ended, with the next message. The polling goroutine's.
 func (s *logSet) ended(sg derecho.SubgroupID, writer endpointKey) {
-	s.mu.Lock() // held for a look at a map only
-	l := s.byID[sg]
-	s.mu.Unlock()
-	if l != nil && l.disk.Load() != nil {
+	if l := s.onDisk(sg); l != nil {
 		l.ended = append(l.ended, writer)
 	}
 }
 
 // gone forgets what a writer announced that was removed: at once, or when the log has what came of it. The polling goroutine's.
 func (s *logSet) gone(sg derecho.SubgroupID, writer endpointKey) {
-	s.mu.Lock() // held for a look at a map only
-	l := s.byID[sg]
-	s.mu.Unlock()
-	if l != nil && l.disk.Load() != nil {
+	if l := s.onDisk(sg); l != nil {
 		l.removed = append(l.removed, writer)
 	} else {
 		s.announced.Delete(writer)

@@ -539,7 +539,9 @@ func (b *logBatch) Append(m *derecho.Message) {
 		b.endings = append(b.endings, endedWriters{storage.Version{Epoch: m.Epoch, Seq: m.Seq}, b.log.ended})
 		b.log.ended = nil
 	}
-	b.removed, b.log.removed = append(b.removed, b.log.removed...), b.log.removed[:0]
+	if len(b.log.removed) > 0 {
+		b.removed, b.log.removed = append(b.removed, b.log.removed...), b.log.removed[:0]
+	}
 	b.err = b.records.Append(&storage.Record{
 		Version:   storage.Version{Epoch: m.Epoch, Seq: m.Seq},
 		Timestamp: m.Timestamp, Sender: uint64(m.Sender), Channel: uint64(m.Channel),

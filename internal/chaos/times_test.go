@@ -294,55 +294,67 @@ func TestTimeOfChurn(t *testing.T) {
 			f.enter(joiner, localTopic, 0, 1)
 			f.settle(atomicTopic)
 			f.ask(writer, "write -1 1024")
-			rate := func(during func()) float64 {
-				count := func() float64 {
-					n, err := strconv.ParseFloat(f.ask(reader, "count %s", atomicTopic), 64)
-					require.NoError(t, err)
-					return n
-				}
-				begin, before := time.Now(), count()
-				during()
-				return (count() - before) / time.Since(begin).Seconds()
+			received := func() float64 {
+				n, err := strconv.ParseFloat(f.ask(reader, "count %s", atomicTopic), 64)
+				require.NoError(t, err)
+				return n
 			}
 			f.pass(300 * time.Millisecond)
 			for _, pause := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond} {
-				churn(t, f, transport, pause, rate, joiner)
+				churn(t, f, transport, pause, received, joiner)
 			}
-			whoStarts(t, f, transport, rate)
+			whoStarts(t, f, transport, received)
 			f.end()
 		})
 	}
 }
 
-// churn has the reader join and leave a hundred times, every pause, a tenth as many rounds as times are to be taken.
-func churn(t *testing.T, f *fleet, transport string, pause time.Duration, rate func(during func()) float64, joiner *process) {
-	joins := min(100, 10**flagTimes)
+// stretches are what was received in several stretches of time of one kind. The rate by itself drifts by half within seconds,
+// as the host of this machine does, so kinds that are to be compared take turns.
+type stretches struct{ samples, seconds float64 }
+
+func (s *stretches) take(received func() float64, during func()) {
+	began, before := time.Now(), received()
+	during()
+	s.samples += received() - before
+	s.seconds += time.Since(began).Seconds()
+}
+
+func (s stretches) rate() float64 { return s.samples / s.seconds }
+
+// churn has the reader join and leave a hundred times, every pause, a tenth as many rounds as times are to be taken: ten times
+// after each stretch without that reader, and with it all the time, that take as long.
+func churn(t *testing.T, f *fleet, transport string, pause time.Duration, received func() float64, joiner *process) {
+	const inStretch = 10
+	joins := inStretch * min(10, *flagTimes)
 	var shares, ofBoth times // in thousandths
 	for range max(1, *flagTimes/10) {
-		alone := rate(func() { f.pass(time.Duration(joins) * pause) })
-		f.enter(joiner, atomicTopic, 0, 1)
-		two := rate(func() { f.pass(time.Duration(joins) * pause) })
-		f.leave(joiner, atomicTopic, 0, 1)
-		var present, total time.Duration
-		both := rate(func() {
-			began := time.Now()
-			for range joins {
-				next := time.After(pause)
-				entered := time.Now()
-				f.enter(joiner, atomicTopic, 0, 1)
-				f.leave(joiner, atomicTopic, 0, 1)
-				present += time.Since(entered)
-				<-next
-			}
-			total = time.Since(began)
-		})
-		there := present.Seconds() / total.Seconds()
-		expected := (1-there)*alone + there*two
-		shares, ofBoth = append(shares, time.Duration(1000*both/alone)), append(ofBoth, time.Duration(1000*both/expected))
-		t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process that runs joined and left %d times, every %v",
-			transport, alone, both, 100*both/alone, joins, pause)
+		var alone, two, both stretches
+		var present time.Duration
+		for range joins / inStretch {
+			alone.take(received, func() { f.pass(inStretch * pause) })
+			f.enter(joiner, atomicTopic, 0, 1)
+			two.take(received, func() { f.pass(inStretch * pause) })
+			f.leave(joiner, atomicTopic, 0, 1)
+			both.take(received, func() {
+				for range inStretch {
+					next := time.After(pause)
+					entered := time.Now()
+					f.enter(joiner, atomicTopic, 0, 1)
+					f.leave(joiner, atomicTopic, 0, 1)
+					present += time.Since(entered)
+					<-next
+				}
+			})
+		}
+		there := present.Seconds() / both.seconds
+		expected := (1-there)*alone.rate() + there*two.rate()
+		share, ofExpected := both.rate()/alone.rate(), both.rate()/expected
+		shares, ofBoth = append(shares, time.Duration(1000*share)), append(ofBoth, time.Duration(1000*ofExpected))
+		t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process that runs joined and left %d times, every %v, in turns",
+			transport, alone.rate(), both.rate(), 100*share, joins, pause)
 		t.Logf("%s: with a second reader all the time %.0f samples/s; it was there for %.0f %% of the time: that alone makes %.0f samples/s, of which %.0f %% were reached",
-			transport, two, 100*there, expected, 100*both/expected)
+			transport, two.rate(), 100*there, expected, 100*ofExpected)
 	}
 	for _, of := range []struct {
 		what   string
@@ -355,26 +367,27 @@ func churn(t *testing.T, f *fleet, transport string, pause time.Duration, rate f
 
 // whoStarts shows what a process costs that starts beside the two: one that has nothing to do with them, and one whose
 // reader joins.
-func whoStarts(t *testing.T, f *fleet, transport string, rate func(during func()) float64) {
+func whoStarts(t *testing.T, f *fleet, transport string, received func() float64) {
 	const pause = 300 * time.Millisecond
 	starts := min(10, max(2, *flagTimes))
-	begun := func(env string, with func(p *process)) float64 {
-		return rate(func() {
-			for range starts {
-				next := time.After(pause)
-				p := f.spawn("guest", nil, env)
-				f.joined(p)
-				with(p)
-				f.retire(p)
-				<-next
-			}
-		})
+	var alone, stranger, guest stretches
+	begun := func(env string, with func(p *process)) func() {
+		return func() {
+			next := time.After(pause)
+			p := f.spawn("guest", nil, env)
+			f.joined(p)
+			with(p)
+			f.retire(p)
+			<-next
+		}
 	}
-	alone := rate(func() { f.pass(time.Duration(starts) * pause) })
-	stranger := begun(fmt.Sprintf("%s=%d", envDomain, rand.Uint32()>>1), func(*process) {})
-	guest := begun("DDS_TRANSPORT="+transport, func(p *process) { f.enter(p, atomicTopic, 0, 1) })
+	for range starts {
+		alone.take(received, func() { f.pass(pause) })
+		stranger.take(received, begun(fmt.Sprintf("%s=%d", envDomain, rand.Uint32()>>1), func(*process) {}))
+		guest.take(received, begun("DDS_TRANSPORT="+transport, func(p *process) { f.enter(p, atomicTopic, 0, 1) }))
+	}
 	t.Logf("%s: while a process starts and ends %d times, every %v: %.0f %% of the undisturbed rate if it is of another domain, %.0f %% if its reader joins",
-		transport, starts, pause, 100*stranger/alone, 100*guest/alone)
+		transport, starts, pause, 100*stranger.rate()/alone.rate(), 100*guest.rate()/alone.rate())
 }
 
 // Nobody writes.

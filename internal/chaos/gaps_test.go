@@ -72,7 +72,7 @@ func TestPauses(t *testing.T) {
 	long.watched, long.stop, long.stopAround = true, ms(3), ms(3)
 	short.watched, short.stopAround = true, ms(0.2)
 	brief.watched, brief.stopAround = true, ms(0.3)
-	require.Equal(t, "median 2ms, worst 4ms of 3 (2 over 1ms: for 25 % of their time nobody had written what came next; 1 of them while a processor of this machine stood still, in the worst for 3ms); where none stood still for 250µs: median 2ms, worst 2ms of 1",
+	require.Equal(t, "median 2ms, worst 4ms of 3 (2 over 1ms: for 25 % of their time nobody had written what came next; 1 of them while a processor of this machine stood still, in the worst for 3ms); where none stood still for 250µs: median 2ms, worst 2ms of 1, 1 over 1ms",
 		pauses{long, brief, short}.String())
 	require.Equal(t, "none", times(nil).String())
 	require.Equal(t, "median 30µs, worst 90µs of 4", times{90_000, 10_000, 30_000, 20_000}.String(), "of an even number the upper one")

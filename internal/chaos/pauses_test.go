@@ -94,7 +94,7 @@ func (ps pauses) String() string {
 		text += ")"
 	}
 	if watched {
-		text += fmt.Sprintf("; where none stood still for %v: %v", stoodStill, steady)
+		text += fmt.Sprintf("; where none stood still for %v: %v, %d over %v", stoodStill, steady, steady.longer(), aimed)
 	}
 	return text
 }

@@ -193,6 +193,23 @@ func (h *hub) endMatch(m match, items ...*item) {
 	h.flush()
 }
 
+// alterMatch tells a reader that its writer has another QoS, behind what is held back of it; but before a set that is open, of
+// which all counts by what the writer is when the set ends.
+func (h *hub) alterMatch(m match, it *item) {
+	s := m.stream
+	if s == nil {
+		m.r.post(it, it)
+		return
+	}
+	i := len(s.queue)
+	for i > 0 && s.queue[i-1].inSet && s.queue[i-1].end == nil {
+		i--
+	}
+	s.queue = slices.Insert(s.queue, i, waiting{it: it})
+	h.touch(s.a)
+	h.flush()
+}
+
 // bury notes that the writer of a match, which has ended, does not exist any more.
 func (m match) bury() {
 	if s := m.stream; s != nil && s.a.group {

@@ -115,10 +115,10 @@
 //   - DESTINATION_ORDER BY_SOURCE_TIMESTAMP drops what is older than a sample that was read or taken (cachesource.go).
 //   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next
 //     sample, and OWNERSHIP EXCLUSIVE goes to whoever writes next.
-//   - SetQos is announced to all, and all match anew by it at one place of the order in which they learn of writers and
-//     readers. That is no place among the samples: what is on its way then may come by the new QoS at one reader, or in one
-//     history, and by the old one at another, as with OWNERSHIP_STRENGTH, PARTITION and LIFESPAN. So write, WaitForAcknowledgments,
-//     SetQos, and write on. What a reader holds is not judged anew; a LIFESPAN is for samples that come after it.
+//   - SetQos is announced to all, and all match anew by it. That of a writer, or of its Publisher, has its place among the
+//     samples, the same at all readers and in all histories: what is written after it comes by the new QoS, and of what was
+//     on its way all agree by which it comes (docs/adr/0037). What a reader holds is not judged anew; a LIFESPAN is for samples
+//     that come after it.
 //   - A topic without writers and readers is known in its own participant only: DCPSTopic, FindTopic and DiscoveredTopics of
 //     others tell of topics that are used.
 //   - A listener that is set hears at once of what has changed before and was not looked at.

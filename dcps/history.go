@@ -95,12 +95,8 @@ func (h *hub) resume(key channelKey, c *channel) {
 	for i := range later {
 		h.endPutOff(c, i)
 		d := &later[i]
-		if d.ended {
-			c.history.end(d.w.key)
-			continue
-		}
-		c.keep(d.w, &d.m, d.h)
-		if c.covers(&d.m) {
+		c.enter(d)
+		if d.kind != putOffMessage || c.covers(&d.m) {
 			continue
 		}
 		h.beside = d.b

@@ -367,7 +367,7 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 	}
 	c := h.channels[w.at]
 	if c != nil && c.awaiting { // first: its readers lose it behind that
-		c.putOff = append(c.putOff, putOff{w: w, ended: true})
+		c.put(putOff{kind: putOffEnd, w: w})
 	}
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
@@ -540,7 +540,7 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	switch {
 	case c == nil:
 	case c.awaiting: // also what the state covers, as that may never come
-		c.putOff = append(c.putOff, putOff{w: w, h: handle, m: m.With(slices.Clone(m.Payload)), b: h.beside})
+		c.put(putOff{w: w, h: handle, m: m.With(slices.Clone(m.Payload)), b: h.beside})
 	default:
 		c.keep(w, m, handle)
 	}

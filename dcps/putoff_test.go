@@ -135,11 +135,7 @@ func TestWriterEndsWhileTheHistoryComes(t *testing.T) {
 		require.NoError(t, late.WaitForHistoricalData(patiently(t)))
 		require.Equal(t, "1:10 2:20", values(t, late, 2))
 	}
-	var states [][]byte
-	for _, n := range []*node{has, waits} {
-		require.NoError(t, d.bus.of(n).Upcall(patiently(t), func() { states = append(states, n.p.hub.SaveState(old.untyped().at.sg, old.untyped().at.ch)()) }))
-	}
-	require.Equal(t, states[0], states[1])
+	sameHistories(t, d, old, has, waits)
 }
 
 // Nor does what is put off outlive a reader, or keep others of its Subscriber waiting.

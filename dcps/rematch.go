@@ -77,7 +77,7 @@ func (h *hub) separate(w, r *endpoint) {
 }
 
 // EndpointChanged implements derecho.Handler: a writer or reader has another QoS. It is compared anew with all others of
-// its topic, by the same announcements at every process.
+// its topic. Of a writer that is at its place among the samples.
 func (h *hub) EndpointChanged(ep derecho.Endpoint) {
 	if h.userDataOf(ep) {
 		return
@@ -140,10 +140,12 @@ func (h *hub) rewriteHistory(w *endpoint) {
 		h.p.logs.announced.Store(w.key, w.info)
 		h.p.logs.renewed.Add(1)
 	}
-	if c := h.channels[w.at]; c != nil {
-		if s := c.history.writers[w.key]; s != nil {
-			c.history.renew(s, w.info, w.ann)
-		}
+	switch c := h.channels[w.at]; {
+	case c == nil:
+	case c.awaiting: // behind what was put off
+		c.put(putOff{kind: putOffChange, w: w})
+	default:
+		c.history.rewrite(w.key, w.info, w.ann)
 	}
 }
 

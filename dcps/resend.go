@@ -43,8 +43,8 @@ func (h *hub) keepOwn(w *endpoint) {
 	if c != nil && c.awaiting { // the state does not come any more, and nothing was kept yet
 		c.from = 0
 		for i := range c.putOff {
-			if d := &c.putOff[i]; !d.ended {
-				c.keep(d.w, &d.m, d.h)
+			if d := &c.putOff[i]; d.kind != putOffEnd {
+				c.enter(d)
 			}
 		}
 		c.putOff = nil

@@ -11,9 +11,9 @@ import (
 )
 
 // SetQos of all entities. Until an entity is enabled every policy may change; then those that the standard's table (DDS 1.4
-// §2.2.3) calls changeable. A change is announced to the domain, and writers and readers are matched anew by it: at every process
-// at the same place of the order in which it learns of endpoints. If that takes too long (ErrTimeout), because the group can
-// agree on nothing for now, the change is made all the same, later.
+// §2.2.3) calls changeable. A change is announced to the domain, and writers and readers are matched anew by it. That of a
+// writer has its place among the samples, the same at every process (docs/adr/0037). If that takes too long (ErrTimeout),
+// because the group can agree on nothing for now, the change is made all the same, later.
 
 // immutable is the error of a change that is not allowed any more, or nil.
 func immutable(op, entity string, changes []qos.Change) error {

@@ -72,8 +72,12 @@ func (s *store) forget(in *storedInstance, r *record) {
 	}
 }
 
-// renew follows a writer that has another QoS.
-func (s *store) renew(w *storedWriter, info []byte, ann *announcement) {
+// rewrite follows a writer that has another QoS.
+func (s *store) rewrite(key endpointKey, info []byte, ann *announcement) {
+	w := s.writers[key]
+	if w == nil {
+		return // nothing of it is kept
+	}
 	was := lifespanOf(&w.ann.writer)
 	w.info, w.ann = info, ann
 	if lifespanOf(&ann.writer) == was {

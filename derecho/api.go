@@ -146,8 +146,9 @@ type Handler interface {
 	// that reader.
 	EndpointAdded(ep Endpoint)
 	EndpointRemoved(ep Endpoint)
-	// EndpointChanged says that an endpoint has another Info from now on (Node.ChangeEndpoint). It comes at the same place of
-	// that order at every member.
+	// EndpointChanged says that an endpoint has another Info from now on (Node.ChangeEndpoint). That of one that writes has
+	// its place among the messages of its subgroup, the same at every member that receives them: between two epochs. Of the
+	// others it comes at the same place of the order of EndpointAdded.
 	EndpointChanged(ep Endpoint)
 	// Viewed tells of the view that the node is in from now on. The first one follows Entered, and so does the first of
 	// each later incarnation.

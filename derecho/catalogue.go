@@ -248,8 +248,22 @@ func (c *catalogue) owes(node NodeID) bool {
 
 func nobody(replica) bool { return false }
 
-// refresh computes anew the subgroups that some endpoints name, when some replicas are gone.
+// part begins an epoch of a subgroup in which an endpoint writes, if only to part what is before it from what comes after.
+func (c *catalogue) part(sg Subgroup, node NodeID, writer EndpointID) []*descriptor {
+	if d := c.subgroups[sg.ID]; d == nil || !d.writes(node, writer) {
+		return nil // it sends nothing yet, or nothing for now
+	}
+	return c.renew(sg.ID, nobody, Endpoint{Reads: []Subgroup{sg}})
+}
+
+// refresh computes anew the subgroups that some endpoints name, when some replicas are gone. One of which nothing has changed
+// begins no epoch.
 func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed []*descriptor) {
+	return c.renew(0, gone, eps...)
+}
+
+// renew is refresh, and a subgroup begins an epoch in any case, if it is not 0.
+func (c *catalogue) renew(anyway SubgroupID, gone func(replica) bool, eps ...Endpoint) (changed []*descriptor) {
 	var named []Subgroup
 	for _, ep := range eps {
 		named = append(named, ep.subgroups()...)
@@ -280,7 +294,7 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		next.Transfers = c.transfers(before, next, touched, heirs, gone)
 		refused := len(members) > 0 && !slices.Equal(before.Waiting, next.Waiting)
 		if sameMembers(before.Members, members) && sameLogs(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 &&
-			len(anew) == 0 && !refused && !mutant.Is("disturb-others") {
+			len(anew) == 0 && !refused && sg.ID != anyway && !mutant.Is("disturb-others") {
 			continue
 		}
 		c.depart(next)

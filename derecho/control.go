@@ -134,7 +134,7 @@ func (m *machine) removeEndpoint(id EndpointID, done func(error)) {
 	}
 }
 
-// changeEndpoint announces another Info of an endpoint of this node; done is called when it is known here.
+// changeEndpoint announces another Info of an endpoint of this node; done is called when what this node sends comes behind it.
 func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
 	p := m.own[id]
 	if p == nil || p.removing {
@@ -160,24 +160,49 @@ func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
 	})
 }
 
-// changed: an endpoint has another Info.
+// maxBacklog is with how many epochs of a subgroup that are not drained this node says that a change is made. Each has rings:
+// who changes something again and again waits, if the first of them is held up.
+const maxBacklog = 4
+
+// changed: an endpoint has another Info. That of a writer begins an epoch of its subgroup, with the same members as a rule: so
+// it has its place among the messages, and all that are handed one know the same of its writer (docs/adr/0037).
 func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
 	ep := m.cat.find(node, id)
 	if ep == nil {
 		return
 	}
-	if m.waiting(*ep) != nil {
-		m.catchUp() // it is told of first, as it was
-	}
 	now := *ep
 	if now.Info = info; !mutant.Is("stale-info") {
 		*ep = now
 	}
-	m.reshowEndpoint(now)
+	var answer func(error)
 	if p := m.own[id]; p != nil && node == m.id && len(p.changing) > 0 {
-		done := p.changing[0] // a node's commands are executed in the order of their submission
+		answer = p.changing[0] // a node's commands are executed in the order of their submission
 		p.changing = p.changing[1:]
-		done(nil)
+	}
+	var before []*epoch
+	begins := func() bool { return true } // what this node writes from now on comes behind the change
+	if sg := now.Writes; sg.ID != 0 {
+		before = m.lastEpochs(sg)
+		m.renew(m.cat.part(sg, node, id))
+		if g := m.groups[sg.ID]; g != nil && answer != nil {
+			epoch := g.newest.Epoch
+			begins = func() bool {
+				return g.reached(epoch) && g.backlog() <= maxBacklog || mutant.Is("change-answered-early")
+			}
+		}
+	}
+	if mutant.Is("change-at-once") {
+		before = nil
+	}
+	m.whenDrained(before, func() {
+		if m.waiting(now) != nil {
+			m.catchUp() // it is told of first
+		}
+		m.reshowEndpoint(now)
+	})
+	if answer != nil {
+		m.whenReady(begins, func() { answer(nil) })
 	}
 }
 
@@ -529,28 +554,29 @@ func (m *machine) whenDrained(waits []*epoch, act func()) {
 // message was delivered, a replica of this node also when it can not be asked for the state any
 // more.
 func (m *machine) lastEpochsOf(ep Endpoint) []*epoch {
-	var last []*epoch
-	add := func(sg SubgroupID) {
-		g := m.groups[sg]
+	var from []Subgroup
+	if ep.Writes.ID != 0 {
+		from = append(from, ep.Writes)
+	}
+	if ep.Replica && ep.Node == m.id {
+		from = append(from, ep.Reads...)
+	}
+	return m.lastEpochs(from...)
+}
+
+// lastEpochs are the last of which this node is still handed messages, of each of some subgroups.
+func (m *machine) lastEpochs(of ...Subgroup) (last []*epoch) {
+	for _, sg := range eachOnce(of) {
+		g := m.groups[sg.ID]
 		if g == nil {
-			return
+			continue
 		}
 		// This node need not receive in the newest epoch to have messages of an older one to come.
 		for _, e := range slices.Backward(g.epochs) {
 			if e.receiving && !e.drained {
-				if !slices.Contains(last, e) {
-					last = append(last, e)
-				}
-				return
+				last = append(last, e)
+				break
 			}
-		}
-	}
-	if ep.Writes.ID != 0 {
-		add(ep.Writes.ID)
-	}
-	if ep.Replica && ep.Node == m.id {
-		for _, sg := range ep.Reads {
-			add(sg.ID)
 		}
 	}
 	return last

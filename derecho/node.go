@@ -324,9 +324,10 @@ func checkEndpoint(ep Endpoint) error {
 	return nil
 }
 
-// ChangeEndpoint gives an endpoint of this node another Info. When it returns, EndpointChanged was called for it here.
-// If ctx ends first the change is still made, as soon as the group can agree on it; unless the node was joining again
-// all the time, and it had not begun.
+// ChangeEndpoint gives an endpoint of this node another Info. When it returns, EndpointChanged was called for it here or, if it
+// writes, comes at every member before what this node sends from then on. It does not wait for what was sent before, and may be
+// held up by a Slot that is not committed, as long as there are few changes that do. If ctx ends first the change is still
+// made, as soon as the group can agree on it; unless the node was joining again all the time, and it had not begun.
 func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) error {
 	if err := checkEndpoint(Endpoint{ID: id, Info: info}); err != nil {
 		return err

@@ -176,6 +176,16 @@ func (g *subgroup) reached(epoch uint32) bool {
 	return now == nil || now.desc.Epoch >= epoch
 }
 
+// backlog is how many epochs are not drained.
+func (g *subgroup) backlog() (n int) {
+	for _, e := range g.epochs {
+		if !e.drained {
+			n++
+		}
+	}
+	return n
+}
+
 // takeOver has messages go to the last epoch that all members can read, and could read all before. It reports whether
 // there is one.
 func (g *subgroup) takeOver() bool {

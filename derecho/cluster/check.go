@@ -41,7 +41,8 @@ func newChecker(plan Plan) *checker {
 		outcast: map[string]bool{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{},
 		last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{}, known: map[derecho.NodeID][]string{},
-		infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{},
+		infos: map[knownAt]uint64{}, asked: map[string]uint64{}, settled: map[string]uint64{}, sentWith: map[string]uint64{},
+		readWith: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{},
 		sends: map[sendKey][]string{}, order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{},
 		group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
@@ -134,21 +135,24 @@ type checker struct {
 	known   map[derecho.NodeID][]string
 	infos   map[knownAt]uint64 // of endpoints, as nodes were told
 	asked   map[string]uint64  // and as their owners want it
-	readers map[knownReaders][]string
-	ready   map[derecho.ChannelID][]string
-	due     map[string][]string // by reader: what was written by those that knew it, or since it was ready
-	got     map[derecho.NodeID]map[string]bool
-	order   map[stream]number
-	group   map[derecho.NodeID]uint64
-	rows    map[derecho.NodeID]map[rowKey]*derecho.Row
-	removed map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
-	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
-	leaving map[derecho.NodeID][]derecho.NodeID        // whom a node is removing, between two views
-	loads   []load
-	since   map[begun][]uint32           // the epochs with which histories of channels began
-	have    map[begun][]derecho.NodeID   // who has the state
-	own     map[string]derecho.ChannelID // of endpoints, as their owners were told of them
-	keep    map[string]bool              // which of these keep the state
+	// settled is of which change the owner of an endpoint was told that it is made, sentWith the same of a message's writer when
+	// that was sent, and readWith as after which change its writer was known where it was handed over first.
+	settled, sentWith, readWith map[string]uint64
+	readers                     map[knownReaders][]string
+	ready                       map[derecho.ChannelID][]string
+	due                         map[string][]string // by reader: what was written by those that knew it, or since it was ready
+	got                         map[derecho.NodeID]map[string]bool
+	order                       map[stream]number
+	group                       map[derecho.NodeID]uint64
+	rows                        map[derecho.NodeID]map[rowKey]*derecho.Row
+	removed                     map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
+	pending                     map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
+	leaving                     map[derecho.NodeID][]derecho.NodeID        // whom a node is removing, between two views
+	loads                       []load
+	since                       map[begun][]uint32           // the epochs with which histories of channels began
+	have                        map[begun][]derecho.NodeID   // who has the state
+	own                         map[string]derecho.ChannelID // of endpoints, as their owners were told of them
+	keep                        map[string]bool              // which of these keep the state
 	// who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew
 	quit      map[keptBy][]derecho.NodeID
 	fewer     map[keptBy]int                     // how many others a node had removed when it began to wait for it
@@ -215,6 +219,7 @@ func (c *checker) event(i int, e Event) {
 		s := sent{node: e.Node, sg: e.SG, epoch: e.Epoch}
 		_, _ = fmt.Sscanf(e.Text[17:], "%d", &s.n)
 		c.sent[e.Text] = s
+		c.sentAs(&e)
 		key := sendKey{e.SG, e.Epoch}
 		c.sends[key] = append(c.sends[key], e.Text)
 		if stored(e.Channel) {
@@ -232,6 +237,8 @@ func (c *checker) event(i int, e Event) {
 		c.asked[e.Text] = e.Seq
 	case Changed:
 		c.changed(e)
+	case Agreed:
+		c.settled[e.Text] = e.Seq
 	case Forgotten:
 		c.forgotten(e)
 	case Load:
@@ -303,6 +310,7 @@ func (c *checker) deliver(e Event) {
 		c.failf("A1: delivered twice")
 	}
 	c.got[e.Node][e.Text] = true
+	c.readAs(&e)
 	to := stream{e.Node, e.Sender, e.SG}
 	if before := c.order[to]; s.n <= before.n || e.Epoch < before.epoch {
 		c.failf("A5: message %d of %s in epoch %d after its message %d in epoch %d", s.n, e.Sender, e.Epoch, before.n, before.epoch)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,34 @@ func delivers(sg derecho.SubgroupID) func(e *Event) bool {
 }
 
 func kind(k Kind) func(e *Event) bool { return func(e *Event) bool { return e.Kind == k } }
+
+// changeBefore is a change that a node is told of, and the next message of that writer, which another was handed before.
+func (x *tampered) changeBefore() (change, message int) {
+	had := map[string]bool{}
+	for i := range x.events {
+		e := &x.events[i]
+		if e.Kind == Deliver {
+			had[e.Text] = true
+		}
+		if e.Kind != Changed {
+			continue
+		}
+		for next := i + 1; next < len(x.events); next++ {
+			m := &x.events[next]
+			if m.Kind == Changed && m.Node == e.Node && m.Text == e.Text {
+				break
+			}
+			if m.Kind == Deliver && m.Node == e.Node && fmt.Sprintf("%s/%d", m.Sender, m.Writer) == e.Text {
+				if had[m.Text] {
+					return i, next
+				}
+				break
+			}
+		}
+	}
+	x.t.Fatal("no such event in the trace")
+	return -1, -1
+}
 
 // second is the first decision on a view of several members that another has made before.
 func (x *tampered) second(kind derecho.EventKind) int {
@@ -324,6 +353,18 @@ var calmly = []tampering{
 		known := x.last(kind(Known))
 		x.insert(i, Event{Kind: Changed, Node: x.events[known].Node, Text: x.events[known].Text, Seq: x.events[known].Seq + 7})
 	}},
+	{"a change told behind a message", "A19", func(x *tampered) {
+		i, next := x.changeBefore()
+		e := x.events[i]
+		x.insert(next+1, e)
+		x.drop(i)
+	}},
+	{"a message as before a change that was made", "A19", func(x *tampered) {
+		i, next := x.changeBefore()
+		e := x.events[i]
+		sent := x.find(0, func(s *Event) bool { return s.Kind == Send && s.Text == x.events[next].Text })
+		x.insert(sent, Event{Kind: Agreed, Node: x.events[next].Sender, Text: e.Text, Seq: e.Seq + 7})
+	}},
 	{"stored and not on disk", "P1", func(x *tampered) { x.drop(x.find(0, kind(Durable))) }},
 	{"stored by a log that was given up", "P1", func(x *tampered) {
 		i := x.find(0, kind(Durable))
@@ -537,8 +578,8 @@ func TestCheckers(t *testing.T) {
 		options Options
 		edits   []tampering
 	}{
-		{588, Options{MinNodes: 4, MaxNodes: 5}, calmly},
-		{13, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, withCrashes},
+		{1178, Options{MinNodes: 4, MaxNodes: 5}, calmly},
+		{286, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, withCrashes},
 		{10, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, allHeard},
 		{13, Options{Faults: AllFaults, Storm: "outrun", MinNodes: 3, MaxNodes: 7}, acrossEpochs},
 		{5007671, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withLies},

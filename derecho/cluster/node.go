@@ -741,11 +741,15 @@ func (p *process) change() {
 	ep := p.wanted[id]
 	ep.Info = []byte(strconv.FormatUint(version(ep.Info)+1, 10))
 	p.wanted[id] = ep
-	p.run.emit(Event{Kind: Asked, Node: p.id, Text: fmt.Sprintf("%s/%d", p.id, id), Seq: version(ep.Info)})
+	change := Event{Kind: Asked, Node: p.id, Text: fmt.Sprintf("%s/%d", p.id, id), Seq: version(ep.Info)}
+	p.run.emit(change)
 	p.unanswered++
 	p.d.ChangeEndpoint(id, ep.Info, func(err error) {
 		p.unanswered--
 		p.tolerate("change", err)
+		if change.Kind = Agreed; err == nil {
+			p.run.emit(change)
+		}
 	})
 }
 

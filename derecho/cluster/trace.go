@@ -41,6 +41,7 @@ const (
 	Refused   // a log is refused, for it holds another history of a channel, or is the copy of one
 	Asked     // the application gives an endpoint another Info, number Seq
 	Changed   // the layer above is told of it
+	Agreed    // and the application that it is so: what it writes from now on comes behind the change
 	Ready     // a reader is announced: what is written from now on reaches it
 	Back      // at the end: a process that lives has announced its log of a channel
 	Waits     // at the end: a node waits for logs of a channel; Text says which
@@ -53,7 +54,7 @@ const (
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "gives way", "isolated", "send", "deliver",
 	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost",
-	"unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "confirmed", "at rest", "gives up its log:"}
+	"unbegun", "found", "refused", "asked", "changed", "agreed", "ready", "back", "waits", "muted", "left out", "confirmed", "at rest", "gives up its log:"}
 
 // The Texts of a Fault_ when a process begins to stand still: between two steps, and in one.
 const paused, stalled = "pause", "stands still in a step"

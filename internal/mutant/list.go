@@ -97,6 +97,8 @@ var List = []Mutant{
 	{"unread-forever", "a member waits for ever for a row that it has not read and whose owner has given it up"},
 	{"unopened-awaited", "who never read the row of a member that others take for failed waits for its own leases"},
 	{"stale-info", "who joins is told of endpoints as they were before they changed"},
+	{"change-at-once", "a node is told of a change of a writer when it is agreed on, not at its place among the messages"},
+	{"change-answered-early", "a writer is told that a change of it is made before what it sends comes behind that"},
 	{"forget-rings", "who joins is not told of rings that have grown"},
 	{"show-unreached", "a node is told of a reader that what it writes does not reach yet"},
 	{"answer-early", "a reader counts as announced before what others write reaches it"},

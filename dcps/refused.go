@@ -114,3 +114,21 @@ func (e *entity) awaitKnown(ctx context.Context, op string, cond func() bool) er
 	}
 	return err
 }
+
+// awaitMatch waits until so many of the others are matched, and says of what is missing what is known when the wait ends.
+func (e *entity) awaitMatch(ctx context.Context, others string, n int, have *MatchedStatus, refused *IncompatibleQosStatus) error {
+	err := e.awaitKnown(ctx, "WaitForMatch", func() bool { return int(have.CurrentCount) >= n })
+	late := (*Error)(nil)
+	if !errors.As(err, &late) || late.Code != ErrTimeout || late.Detail != "" {
+		return err
+	}
+	e.lock()
+	defer e.unlock()
+	late.Detail = fmt.Sprintf("%d of %d %s are matched", have.CurrentCount, n, others)
+	if k := len(refused.Details); k > 0 {
+		late.Detail += fmt.Sprintf("; refused were %d, the latest for %v", refused.TotalCount, refused.Details[k-1])
+	} else {
+		late.Detail += "; none was refused for its QoS or type, so the others are not there, or in another domain or partition"
+	}
+	return err
+}

@@ -78,7 +78,7 @@ func (w *DataWriter[T]) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatu
 // WaitForMatch waits until at least n readers are matched (extension).
 func (w *DataWriter[T]) WaitForMatch(ctx context.Context, n int) error {
 	u := w.untyped()
-	return u.awaitKnown(ctx, "WaitForMatch", func() bool { return int(u.matched.CurrentCount) >= n })
+	return u.awaitMatch(ctx, "readers", n, &u.matched, &u.incompatible)
 }
 
 // WaitForAcknowledgments waits until all that was written before has been handed over at every receiving process, and
@@ -167,7 +167,7 @@ func (r *DataReader[T]) MatchedPublications() []Peer { return r.untyped().matche
 // WaitForMatch waits until at least n writers are matched (extension).
 func (r *DataReader[T]) WaitForMatch(ctx context.Context, n int) error {
 	u := r.untyped()
-	return u.awaitKnown(ctx, "WaitForMatch", func() bool { return int(u.matched.CurrentCount) >= n })
+	return u.awaitMatch(ctx, "writers", n, &u.matched, &u.incompatible)
 }
 
 // WaitForHistoricalData waits until the reader has all samples that were kept for late joiners (DDS:

@@ -147,7 +147,7 @@ func (d *Driven) background(work func())                { d.cb.Background(work) 
 func (d *Driven) startLogger(l *logger)                 { l.schedule = func() { d.cb.Log(l.turn) } }
 
 // Events are for the fabric.
-func (d *Driven) Events() rdma.Events { return poster{d.post} }
+func (d *Driven) Events() rdma.Events { return poster{d.post, func() {}} }
 
 // Step makes one pass and reports whether it found work. now never goes back.
 func (d *Driven) Step(now time.Duration) bool { return d.m.Step(now) }
@@ -333,14 +333,22 @@ func (d *Driven) State() State {
 // Describe is Node.Describe.
 func (d *Driven) Describe() string { return d.m.describe() }
 
-// poster turns what happens on links into events of a machine.
-type poster struct{ post func(func(*machine)) }
+// poster turns what happens on links into events of a machine. ends is called when a process ends at the other end of one: it
+// may have been about to wake this one.
+type poster struct {
+	post func(func(*machine))
+	ends func()
+}
 
 func (p poster) LinkUp(l rdma.Link) { p.post(func(m *machine) { m.linkUp(l) }) }
 func (p poster) LinkDown(l rdma.Link, died bool, _ error) {
 	p.post(func(m *machine) { m.linkDown(l, died) })
+	p.ends()
 }
-func (p poster) Dying(l rdma.Link)             { p.post(func(m *machine) { m.dying(l) }) }
+func (p poster) Dying(l rdma.Link) {
+	p.post(func(m *machine) { m.dying(l) })
+	p.ends()
+}
 func (p poster) Resumed(l rdma.Link)           { p.post(func(m *machine) { m.resumed(l) }) }
 func (p poster) Message(l rdma.Link, b []byte) { p.post(func(m *machine) { m.message(l, b) }) }
 func (p poster) Opened(l rdma.Link, k rdma.Key, r *rdma.Region, err error) {

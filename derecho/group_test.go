@@ -182,7 +182,12 @@ func eachFabric(t *testing.T, f func(t *testing.T, c *cluster)) {
 		}}})
 	})
 	t.Run("shm", func(t *testing.T) { f(t, &cluster{t: t, cfg: Config{Domain: domain}}) })
-	t.Run("tcp", func(t *testing.T) { f(t, &cluster{t: t, cfg: Config{Domain: domain + 1, Transport: TransportTCP}}) })
+	t.Run("tcp", func(t *testing.T) {
+		thePoller.mu.Lock()
+		thePoller.shared = false // as in a process that never had another transport
+		thePoller.mu.Unlock()
+		f(t, &cluster{t: t, cfg: Config{Domain: domain + 1, Transport: TransportTCP}})
+	})
 	require.Zero(t, thePoller.lives.Load(), "nodes that nobody has ended")
 }
 

@@ -52,8 +52,10 @@ func Lend(ready func() bool) bool {
 			}
 			p.entered()
 		case idle:
+			p.dozes.Store(true)
 			p.lender.Prepare()
 			if p.pass(sinceStart(), true) || !p.arm() || done() {
+				p.dozes.Store(false)
 				p.lender.Cancel()
 				c.idleSince = 0
 				continue
@@ -61,6 +63,7 @@ func Lend(ready func() bool) bool {
 			if p.lender.Sleep(sleepLimit) {
 				p.yielded = sinceStart() // until now somebody else waited for the network
 			}
+			p.dozes.Store(false)
 		}
 	}
 }
@@ -126,9 +129,9 @@ func (p *poller) enter(ready func() bool) bool {
 		return false
 	}
 	p.wanted.Add(1)
-	defer p.wanted.Add(-1)
 	for range seatTries {
 		if p.seat.TryLock() {
+			p.wanted.Add(-1)
 			return true
 		}
 		if ready() {
@@ -136,7 +139,8 @@ func (p *poller) enter(ready func() bool) bool {
 		}
 		runtime.Gosched()
 	}
-	p.run.Wake() // it may have stepped aside
+	p.wanted.Add(-1) // first: a poller that steps aside for this thread, and sleeps, is woken after it saw that
+	p.run.Wake()     // it may have stepped aside
 	return false
 }
 

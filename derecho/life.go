@@ -76,7 +76,7 @@ func (n *Node) begin(id NodeID, before *life) (*life, error) {
 		l.exclusion = before.err.Load()
 		l.m.succeeds(before.m)
 	}
-	l.fabric, err = n.cfg.fabric(&n.cfg, uint64(id), bell, poster{l.post})
+	l.fabric, err = n.cfg.fabric(&n.cfg, uint64(id), bell, poster{l.post, thePoller.rouse})
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type poller struct {
 
 	// Made with the first node, for the life of the process: peers hold on to the bell.
 	bell   *shm.BellMemory
+	shared bool          // peers may have it, on other sides of shared memory; guarded by mu
 	run    *rdma.Sleeper // the goroutine
 	lender *rdma.Sleeper // whoever lends itself
 	alarm  *rdma.Alarm
@@ -50,6 +51,7 @@ type poller struct {
 	missed atomic.Uint32 // looks of readers that did not get the seat
 	// refused: the poller did not get the seat, and sleeps; release looks at it, and look.
 	refused atomic.Bool
+	dozes   atomic.Bool // a thread that lends itself, which has the seat, sleeps or is about to; stored by that thread
 	// guard is when the poller takes over from threads that lent themselves and left the bell to nobody, since clockStart; 0
 	// if that is not so. Stored by the holder of the seat; beat looks at it.
 	guard atomic.Int64
@@ -92,8 +94,7 @@ const (
 	moment     = 100 * time.Microsecond
 	longMoment = 16 * moment
 	// sweepTime bounds how long nobody makes a full pass, but for a heartbeat, however long the lease is. All news ring
-	// the bell, so it is a safety net: against a peer that takes back what this node wrote on its bell. And acts that
-	// wait for a time (machine.whenReady) are looked at.
+	// the bell, so it is a safety net. And acts that wait for a time (machine.whenReady) are looked at.
 	sweepTime = 2 * time.Second
 )
 
@@ -176,7 +177,8 @@ func (p *poller) replace(nodes []*life) {
 		local = local && n.n.cfg.Transport == TransportTCP
 	}
 	p.spin.Store(int64(spin))
-	p.bell.SetLocal(local)
+	p.shared = p.shared || !local
+	p.bell.SetLocal(!p.shared) // who has the page may ring also when the last node over shared memory is gone
 	p.lives.Store(int32(len(nodes)))
 }
 
@@ -298,6 +300,7 @@ func (p *poller) beat() {
 	if work {
 		p.bell.Ring()
 	}
+	p.rouse()
 	p.mu.Lock()
 	if next, _ := p.next(0, 0); next != 0 && next <= sinceStart() {
 		p.pause = min(max(2*p.pause, moment), longMoment)
@@ -306,6 +309,20 @@ func (p *poller) beat() {
 	}
 	p.mu.Unlock()
 	p.rearm()
+}
+
+// rouse wakes who sleeps and is not named any more, though nobody has woken it: a process that has taken the name from the
+// bell may have ended, or stand still, before it did (rdma.Bell), and then no ring wakes anybody. Each heartbeat does it, and
+// whoever hears that another process ends. Who is just being woken is woken twice.
+//
+// A sleeper stores its name, and a thread that lends itself first that it dozes, before it sleeps; so who is found to be named
+// can be rung, and of who is not named any more this finds that it sleeps, or it looks for work after this.
+func (p *poller) rouse() {
+	if p.seat.TryLock() {
+		p.release(p.guard.Load() == 0 && !p.run.Named())
+	} else if p.dozes.Load() && !p.lender.Named() {
+		p.lender.Wake()
+	}
 }
 
 // poll is the goroutine of the poller: it drives whenever nobody else does and there is news.

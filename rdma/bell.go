@@ -26,9 +26,11 @@ type Bell struct {
 // Asleep says who is to be woken: nobody, or one of the sleepers. A sleeper sets it, then looks once more for work, then
 // sleeps on its own word while that is what it was before. Whoever has made news visible loads Asleep afterwards and, if it
 // names somebody, is the one of all wakers that swaps it back, moves that one's word and pays for the system call. Both sides
-// store first and load second, sequentially consistent, so one of them sees the other: no news is slept over. Nothing but
-// these words lies in that memory, so the worst that a broken peer can do with it is a needless wake-up or, bounded by Sleep's
-// limit, a late one.
+// store first and load second, sequentially consistent, so one of them sees the other: no news is slept over.
+//
+// Unless that waker ends, or stands still, between the swap and the wake-up: nobody is named then, and who sleeps sleeps on.
+// So whoever has sleepers looks now and then whether one sleeps that is not named, and wakes it (Named, Wake). Nothing but
+// these words lies in that memory: the worst that a broken peer can do with it is a needless wake-up, or one as late as that.
 type BellWords struct {
 	Asleep atomic.Uint32
 	_      [60]byte // Asleep is loaded with every ring | the words of the sleepers, which change with every wake-up

@@ -38,9 +38,13 @@ func (m *machine) broadcastStatus() {
 // join it. An outcast founds none, and nobody waits for it to. Who is joining or leaving is in a group: it is waited
 // for, until it can be asked or is gone; but not who leaves and hears too few of its group, which may be for ever: it
 // goes over to the group that there is then (checkGroup). Nobody who is silent is waited for, whatever it has told
-// before: it may stand still, and its host may have no power.
+// before: it may stand still, and its host may have no power. Who finds only such as run with another configuration fails.
 func (m *machine) decide() {
 	if m.phase != alone || !m.scanned {
+		return
+	}
+	if m.misfit != nil && len(m.links) == 0 {
+		m.fail(fmt.Errorf("%w: %v", ErrConfig, m.misfit))
 		return
 	}
 	first := !m.outcast

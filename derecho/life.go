@@ -58,6 +58,8 @@ type life struct {
 	// Guarded by Node.turn.
 	refused map[EndpointID]refusal
 
+	former []rdma.PeerInfo // whom the incarnation before knew (others)
+
 	joined chan struct{} // closed when the node is a member
 	over   chan struct{} // closed when the life is over, for the reason in err
 	err    atomic.Pointer[error]
@@ -83,8 +85,46 @@ func (n *Node) begin(id NodeID, before *life) (*life, error) {
 	l.m.attach(l.fabric.Self(), l.fabric)
 	thePoller.add(l)
 	l.fabric.Start()
+	if before != nil {
+		if l.former = before.others(); len(l.former) > 0 {
+			l.background(l.seek)
+		}
+	}
 	return l, nil
 }
+
+// others are the members of other hosts of the last group that the node was in: where it may be heard of. Called when the life is
+// over.
+func (l *life) others() (list []rdma.PeerInfo) {
+	if len(l.m.view.members) == 0 {
+		return l.former // it never joined
+	}
+	for _, p := range l.m.view.members {
+		if p.ID != uint64(l.id) && !rdma.Aliased(p, l.fabric.Self()) { // those of this host are found at their slots
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// seek dials those who were members before, until the node has joined: whom it was configured to dial may be gone.
+func (l *life) seek() {
+	for wait := seekEvery; ; wait = min(2*wait, 16*seekEvery) {
+		for _, p := range l.former {
+			l.fabric.Dial(p)
+		}
+		select {
+		case <-l.joined:
+			return
+		case <-l.over:
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// seekEvery is after how long seek dials once more; then twice as long, and so on.
+const seekEvery = 500 * time.Millisecond
 
 // The machine's shell. All of it is called on the goroutine that drives the machine.
 

@@ -194,8 +194,11 @@ func (m *machine) take(l rdma.Link, k openKey) {
 	e.rowOpened(k.node, a.row)
 }
 
+// refused: somebody who was found runs with another configuration. That concerns who looks for the group, for the first time, and
+// finds nobody else (decide). For others it is a stranger: a node that joins again knows its group, and waits for it.
 func (m *machine) refused(err error) {
-	if m.phase < joined {
-		m.fail(fmt.Errorf("%w: %v", ErrConfig, err))
+	if m.phase < joined && m.id.Incarnation() == 1 {
+		m.misfit = err
+		m.decide()
 	}
 }

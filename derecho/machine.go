@@ -64,6 +64,7 @@ type machine struct {
 	next      int
 	phase     phase
 	scanned   bool
+	misfit    error // why somebody who was found can not be in one group with this node
 	links     map[NodeID]rdma.Link
 	statuses  map[NodeID]status        // of linked nodes
 	heard     map[NodeID]time.Duration // until this one has joined: when a linked node last told its status, or the link to it came up

@@ -3,6 +3,7 @@ package rdma
 // PeerInfo is what a node tells of itself when a link is made.
 type PeerInfo struct {
 	ID          uint64 // random, drawn at start
+	Domain      uint32 // those of two domains are not linked, whatever address they have of each other
 	Host        string
 	PID         uint32
 	Thread      uint32 // of the process: one that ends only with it (Canary); 0: none

@@ -16,7 +16,7 @@ var ErrHello = errors.New("rdma: not a greeting of this protocol")
 
 // AppendHello appends the greeting that opens every link:
 //
-//	magic "DDSG" | version u32 | id u64 | shm domain u64 | pid u32 | slot u32 | thread u32 | host | name | addr | fingerprint
+//	magic "DDSG" | version u32 | id u64 | shm domain u64 | pid u32 | slot u32 | thread u32 | domain u32 | host | name | addr | fingerprint
 //
 // little endian, strings as u16 length and bytes. The version comes first and the rest may only grow
 // at the end within one version.
@@ -33,6 +33,7 @@ func AppendPeerInfo(b []byte, p PeerInfo) []byte {
 	b = binary.LittleEndian.AppendUint32(b, p.PID)
 	b = binary.LittleEndian.AppendUint32(b, p.Slot)
 	b = binary.LittleEndian.AppendUint32(b, p.Thread)
+	b = binary.LittleEndian.AppendUint32(b, p.Domain)
 	for _, s := range []string{p.Host, p.Name, p.Addr, p.Fingerprint} {
 		s = s[:min(len(s), 1024)]
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(s)))
@@ -56,7 +57,7 @@ func ParseHello(b []byte) (p PeerInfo, version uint32, err error) {
 
 // ParsePeerInfo reads what AppendPeerInfo wrote and returns what follows it.
 func ParsePeerInfo(b []byte) (p PeerInfo, rest []byte, err error) {
-	if len(b) < 28 {
+	if len(b) < 32 {
 		return p, nil, ErrHello
 	}
 	p.ID = binary.LittleEndian.Uint64(b)
@@ -64,7 +65,8 @@ func ParsePeerInfo(b []byte) (p PeerInfo, rest []byte, err error) {
 	p.PID = binary.LittleEndian.Uint32(b[16:])
 	p.Slot = binary.LittleEndian.Uint32(b[20:])
 	p.Thread = binary.LittleEndian.Uint32(b[24:])
-	b = b[28:]
+	p.Domain = binary.LittleEndian.Uint32(b[28:])
+	b = b[32:]
 	for _, s := range []*string{&p.Host, &p.Name, &p.Addr, &p.Fingerprint} {
 		if len(b) < 2 {
 			return p, nil, ErrHello

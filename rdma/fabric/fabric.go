@@ -25,7 +25,8 @@ const Slots = 256
 const (
 	greetTimeout  = 2 * time.Second // for a peer to answer a greeting
 	redialEvery   = 500 * time.Millisecond
-	firstDialTime = time.Second           // how long Scanned waits for an address that does not answer
+	firstDialTime = time.Second // how long Scanned waits for an address that does not answer
+	lateTime      = 100 * time.Millisecond
 	firstAsk      = 20 * time.Millisecond // after which a peer that should have dialled is asked whether it is there
 
 	// A dial that may yet succeed is repeated; a peer may need a second to see that its link is down.
@@ -112,7 +113,7 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 	f := &Fabric{
 		cfg: cfg, bell: bell, fence: rdma.NewFence(bell.FenceWord()), events: events,
 		self: rdma.PeerInfo{
-			ID: cfg.ID, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
+			ID: cfg.ID, Domain: cfg.Domain, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
 		},
 		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]*expectation{},
 		reported: map[uint64]bool{}, refused: map[uint64]bool{}, answered: map[string]uint64{}, offered: map[uint64]bool{}, misses: map[uint64]int{},
@@ -132,7 +133,7 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 	if f.tcpL, err = net.Listen("tcp", listen); err != nil {
 		return nil, fmt.Errorf("fabric: listen on %s: %w", listen, err)
 	}
-	f.self.Addr = f.tcpL.Addr().String()
+	f.self.Addr = reachableAt(f.tcpL.Addr(), cfg.Peers)
 	if err := f.bindSlot(); err != nil {
 		f.tcpL.Close()
 		return nil, err

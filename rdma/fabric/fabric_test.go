@@ -155,14 +155,36 @@ func (n *node) start(t testing.TB) *node {
 	return n
 }
 
-// elsewhere makes a node that is on a host of its own, for all that the others know: in a domain of its own, whose
-// slots they do not see, and with another boot ID.
+// onSlotsOf makes a node of the domain 0 whose slots are those of another, at which others that are to be on another host do not
+// look.
+func onSlotsOf(t testing.TB, cfg Config) *node {
+	t.Helper()
+	n := newNode(t, cfg)
+	n.self.Domain = 0
+	return n
+}
+
+// elsewhere makes a node that is on a host of its own, for all that the others know: with slots and a boot ID of its own.
 func elsewhere(t testing.TB, cfg Config) *node {
 	t.Helper()
 	cfg.Domain = newDomain()
-	n := newNode(t, cfg)
+	n := onSlotsOf(t, cfg)
 	n.self.ShmDomain = rand.Uint64() | 1
 	return n
+}
+
+// Who has the address of a node of another domain is not linked to it, and neither says that the other's configuration differs.
+func TestAddressOfAnotherDomain(t *testing.T) {
+	for _, ids := range [][2]uint64{{100, 200}, {200, 100}} {
+		a := elsewhere(t, Config{ID: ids[0]})
+		a.self.Domain = 7
+		a.start(t)
+		b := elsewhere(t, Config{ID: ids[1], Fingerprint: "another", Peers: []string{a.self.Addr}}).start(t)
+		require.False(t, b.linkedTo(a.self.Addr))
+		require.Empty(t, get(b, func() []error { return b.refused }))
+		require.Empty(t, get(a, func() []error { return a.refused }))
+		require.Zero(t, get(b, func() int { return len(b.links) }))
+	}
 }
 
 // Nodes that start at the same moment end with one link per pair; of any two, one has the link when

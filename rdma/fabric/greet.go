@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"syscall"
@@ -32,6 +33,7 @@ const (
 	leaving   = 5 // I am closing
 	gone      = 6 // I do not have the session that you want to resume
 	useSlot   = 7 // we share memory: dial my slot instead
+	stranger  = 8 // I am of another domain
 )
 
 // errRefused carries a verdict other than accept.
@@ -46,8 +48,12 @@ func (e errRefused) Error() string {
 }
 
 // judge decides, at the node that was dialled, what becomes of a greeting. If it accepts, the entry
-// in links is reserved.
-func (f *Fabric) judge(p rdma.PeerInfo, overTCP bool) byte {
+// in links is reserved. c is the connection if it is one over tcp, else nil.
+func (f *Fabric) judge(p rdma.PeerInfo, c net.Conn) byte {
+	overTCP := c != nil
+	if p.Domain != f.self.Domain {
+		return stranger
+	}
 	if p.Fingerprint != f.self.Fingerprint {
 		return refuse
 	}
@@ -59,7 +65,7 @@ func (f *Fabric) judge(p rdma.PeerInfo, overTCP bool) byte {
 		return leaving
 	case have || p.ID == f.self.ID:
 		return duplicate
-	case p.ID > f.self.ID:
+	case p.ID > f.self.ID && !(overTCP && onlyThere(p.Addr, c)):
 		return callBack
 	case !overTCP && !rdma.Aliased(p, f.self):
 		return useTCP
@@ -68,6 +74,22 @@ func (f *Fabric) judge(p rdma.PeerInfo, overTCP bool) byte {
 	}
 	f.links[p.ID] = nil
 	return accept
+}
+
+// onlyThere: the address that a peer gives is one of its own host, or of a link of that, and means nothing here: whoever dials it
+// does not meet the peer.
+func onlyThere(addr string, c net.Conn) bool {
+	listens, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return false
+	}
+	remote, far := c.RemoteAddr().(*net.TCPAddr)
+	local, near := c.LocalAddr().(*net.TCPAddr)
+	if !far || !near || remote.IP.IsLoopback() || remote.IP.Equal(local.IP) {
+		return false // it is this host
+	}
+	own := listens.Addr().Unmap()
+	return own.IsLoopback() || own.IsUnspecified() || own.IsLinkLocalUnicast()
 }
 
 func (f *Fabric) dropReserved(id uint64) {
@@ -196,7 +218,7 @@ func (f *Fabric) answerUnix(c *net.UnixConn) error {
 	p = certified(p, pid)
 	v := byte(refuse)
 	if err == nil {
-		v = f.judge(p, false)
+		v = f.judge(p, nil)
 	}
 	err = f.sendGreeting(c, []byte{v}, v == accept)
 	if v != accept {
@@ -283,12 +305,21 @@ func (f *Fabric) strays(p rdma.PeerInfo) bool {
 	return missed
 }
 
+// knock connects to whoever is bound to a slot of this host. It does not wait for anybody.
+func (f *Fabric) knock(slot int) (*net.UnixConn, error) {
+	return net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: f.slotName(slot), Net: "unixpacket"})
+}
+
 // dialSlot greets whoever is bound to a slot of this host, and tells who that is, 0 if that is not known.
 func (f *Fabric) dialSlot(slot int) (who uint64, err error) {
-	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: f.slotName(slot), Net: "unixpacket"})
+	c, err := f.knock(slot)
 	if err != nil {
 		return 0, err
 	}
+	return f.greetSlot(c, slot)
+}
+
+func (f *Fabric) greetSlot(c *net.UnixConn, slot int) (who uint64, err error) {
 	p, err := f.greetUnix(c)
 	if err != nil {
 		c.Close()
@@ -497,7 +528,7 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 	}
 	v := byte(refuse)
 	if err == nil {
-		v = f.judge(p, true)
+		v = f.judge(p, c)
 	}
 	answer := rdma.AppendHello([]byte{v}, f.selfOn(c))
 	if l := f.suspended(p.ID); v == duplicate && l != nil {

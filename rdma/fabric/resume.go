@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	// resumeDialTime is how long an attempt to resume a session waits for a connection. A SYN that
-	// meets a dead network is sent again after a second only; a new attempt is better.
+	// resumeDialTime is how long the first attempt to resume a session waits for a connection. A SYN that
+	// meets a dead network is sent again after a second only; a new attempt is better. Each further one waits for twice as
+	// long as the one before, up to longDialTime: the way there and back may be long.
 	resumeDialTime = 500 * time.Millisecond
+	longDialTime   = 4 * time.Second
 	// silenceTime is how long the other host may leave what was sent without an acknowledgement of
 	// its kernel before the connection counts as broken.
 	silenceTime = time.Second
@@ -184,15 +186,18 @@ func (f *Fabric) redialler(session uint64, peer rdma.PeerInfo, addr string) func
 	if addr == "" {
 		return func(context.Context, uint64) (net.Conn, error) { return nil, errNoAddress }
 	}
+	patience := resumeDialTime // a link makes one attempt after the other
 	return func(ctx context.Context, generation uint64) (net.Conn, error) {
-		d := net.Dialer{Timeout: resumeDialTime}
+		d := net.Dialer{Timeout: patience}
 		c, err := d.DialContext(ctx, "tcp", addr)
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			err = fmt.Errorf("%w: %w", tcp.ErrRefused, err)
 		}
 		if err != nil {
+			patience = min(2*patience, longDialTime)
 			return nil, err
 		}
+		patience = resumeDialTime
 		if err := f.askResume(ctx, c, resumption{session, f.self.ID, peer.ID, generation}); err != nil {
 			c.Close()
 			return nil, err
@@ -236,9 +241,7 @@ func addressFor(c net.Conn, initiator bool, p rdma.PeerInfo) string {
 	if initiator {
 		return c.RemoteAddr().String()
 	}
-	listens, err := netip.ParseAddrPort(p.Addr)
-	remote, ok := c.RemoteAddr().(*net.TCPAddr)
-	if err != nil || !ok || listens.Addr().IsLoopback() && !remote.IP.IsLoopback() {
+	if _, err := netip.ParseAddrPort(p.Addr); err != nil || onlyThere(p.Addr, c) {
 		return ""
 	}
 	return p.Addr

@@ -192,7 +192,7 @@ func TestAnotherNodeAnswers(t *testing.T) {
 	p.setSilent(true)
 	p.cut()
 	p.mu.Lock()
-	p.target = start(t, Config{Domain: newDomain(), ID: 201, Name: "c"}).self.Addr
+	p.target = elsewhere(t, Config{ID: 201, Name: "c"}).start(t).self.Addr
 	p.silent = false
 	p.mu.Unlock()
 	p.cut()

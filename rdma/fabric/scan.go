@@ -15,11 +15,7 @@ import (
 // scan greets every slot of this host and every configured address once, reports Scanned, and then
 // keeps dialling the addresses to which there is no link.
 func (f *Fabric) scan() {
-	for slot := range Slots {
-		if slot != int(f.self.Slot) && f.ctx.Err() == nil {
-			_, _ = f.dialSlot(slot) // mostly nobody there; a peer in trouble will scan us or be dialled
-		}
-	}
+	f.scanSlots()
 	first := make(chan struct{}, len(f.cfg.Peers))
 	for _, addr := range f.cfg.Peers {
 		f.spawn("dial", func() { f.keepDialling(addr, first) })
@@ -29,6 +25,41 @@ func (f *Fabric) scan() {
 	}
 	f.awaitExpected()
 	f.events.Scanned()
+}
+
+// scanSlots greets whoever is at the slots of this host, all at once: one that stands still lets everybody wait who greets it.
+// For such a one nobody waits longer than lateTime once there is somebody else who lets this node in, or knows who does.
+func (f *Fabric) scanSlots() {
+	answers, asked := make(chan struct{}, Slots), 0
+	for slot := range Slots {
+		if slot == int(f.self.Slot) || f.ctx.Err() != nil {
+			continue
+		}
+		c, err := f.knock(slot)
+		if err != nil {
+			continue // mostly nobody there; a peer in trouble will scan us or be dialled
+		}
+		asked++
+		f.spawn("greet", func() {
+			_, _ = f.greetSlot(c, slot)
+			answers <- struct{}{}
+		})
+	}
+	look := time.NewTicker(lateTime)
+	defer look.Stop()
+	for asked > 0 {
+		select {
+		case <-answers:
+			asked--
+		case <-look.C:
+			f.mu.Lock()
+			met := len(f.reported) > 0
+			f.mu.Unlock()
+			if met {
+				return
+			}
+		}
+	}
 }
 
 // expectation is a link that is made elsewhere.

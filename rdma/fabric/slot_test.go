@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"syscall"
 	"testing"
@@ -121,16 +122,16 @@ func TestTwoHostsWithOneBootID(t *testing.T) {
 			links := [2]int{}
 			for i, n := range c.slots {
 				for range n {
-					start(t, Config{Domain: domains[i]})
+					onSlotsOf(t, Config{Domain: domains[i]}).start(t)
 					links[i]++
 				}
 			}
-			a := start(t, Config{Domain: domains[0], ID: c.ids[0], Name: "a"})
+			a := onSlotsOf(t, Config{Domain: domains[0], ID: c.ids[0], Name: "a"}).start(t)
 			cfg := Config{Domain: domains[1], ID: c.ids[1], Name: "b"}
 			if !c.told {
 				cfg.Peers = []string{a.self.Addr}
 			}
-			b := newNode(t, cfg)
+			b := onSlotsOf(t, cfg)
 			b.self.Host = "the other host"
 			b.start(t)
 			if c.told {
@@ -189,12 +190,33 @@ func TestDialOfWhoHasEnded(t *testing.T) {
 
 func TestVerdictOnWhoSharesMemory(t *testing.T) {
 	n := quiet(t, Config{Domain: newDomain(), ID: 200})
-	p := rdma.PeerInfo{ID: 100, ShmDomain: n.self.ShmDomain}
-	require.Equal(t, byte(useSlot), n.judge(p, true))
-	require.Equal(t, byte(accept), n.judge(p, false))
-	p = rdma.PeerInfo{ID: 101, ShmDomain: n.self.ShmDomain + 1}
-	require.Equal(t, byte(useTCP), n.judge(p, false))
-	require.Equal(t, byte(accept), n.judge(p, true))
+	overTCP := from{"10.0.0.1", "10.0.0.2"}
+	p := rdma.PeerInfo{ID: 100, Domain: n.self.Domain, ShmDomain: n.self.ShmDomain}
+	require.Equal(t, byte(useSlot), n.judge(p, overTCP))
+	require.Equal(t, byte(accept), n.judge(p, nil))
+	p = rdma.PeerInfo{ID: 101, Domain: n.self.Domain, ShmDomain: n.self.ShmDomain + 1}
+	require.Equal(t, byte(useTCP), n.judge(p, nil))
+	require.Equal(t, byte(accept), n.judge(p, overTCP))
+	p.Domain++
+	require.Equal(t, byte(stranger), n.judge(p, overTCP))
 	n.dropReserved(100)
 	n.dropReserved(101)
+}
+
+// Processes that stand still answer nobody. Who finds somebody else does not wait for them.
+func TestSlotsOfWhoStandsStill(t *testing.T) {
+	domain := newDomain()
+	a := newNode(t, Config{Domain: domain, ID: 100})
+	for slot := 1; slot < 7; slot++ {
+		l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: a.slotName(slot), Net: "unixpacket"}) // and accepts nothing
+		require.NoError(t, err)
+		defer l.Close()
+	}
+	a.greetTimeout = lateTime // it finds nobody else
+	a.start(t)
+	b := newNode(t, Config{Domain: domain, ID: 200})
+	begin := time.Now()
+	b.start(t)
+	require.Less(t, time.Since(begin), b.greetTimeout/2)
+	requireAliased(t, a, b)
 }

@@ -369,9 +369,13 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	begunIn := map[uint64][]lastEpoch{} // as logs of a group tell
 	blank := map[uint32]bool{}          // lines that began with logs which knew of no epoch, and that no log has taken up since
 	// everywhere: all logs of the epoch of a message had it, or those of the last epoch of its line have it, however it came there.
+	//
+	// A log that was given a state without a message since, which it alone had, has it no more: it had left, and the one that
+	// went on without it had not got so far when it crashed.
+	replaced := map[string]map[uint64]bool{}
 	everywhere := func(t string) bool {
 		if now := newest[at[t].line]; len(now.logs) > 0 && now.epoch >= at[t].epoch &&
-			!slices.ContainsFunc(now.logs, func(l uint64) bool { return !have[t][l] || lies.copies[t][l] <= 0 }) {
+			!slices.ContainsFunc(now.logs, func(l uint64) bool { return !have[t][l] || replaced[t][l] || lies.copies[t][l] <= 0 }) {
 			return true
 		}
 		return len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
@@ -470,9 +474,21 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			begunIn[group[e.Node]] = append(begunIn[group[e.Node]], s.lastEpoch)
 			lies.begun(e, logs[e.Log])
 			logs[e.Log] = s
-			for _, t := range strings.Fields(e.Text) { // the state with which it begins
+			state := strings.Fields(e.Text) // with which it begins
+			if was.written && e.Since == 0 {
+				for t, logs := range have {
+					if logs[e.Log] && !slices.Contains(state, t) {
+						if replaced[t] == nil {
+							replaced[t] = map[uint64]bool{}
+						}
+						replaced[t][e.Log] = true
+					}
+				}
+			}
+			for _, t := range state {
 				if have[t] != nil {
 					have[t][e.Log] = true
+					delete(replaced[t], e.Log)
 				}
 			}
 			if last := newest[s.line]; s.epoch > last.epoch || last.before(s.lastEpoch) {

@@ -30,7 +30,8 @@ type Settings struct {
 	Transport string
 	// Peers are host:port of processes on other hosts. Default: DDS_PEERS, separated by commas and nothing else.
 	Peers []string
-	// Listen is where the tcp transport accepts its peers. Default: DDS_LISTEN, else a free port of 127.0.0.1.
+	// Listen is where the tcp transport accepts its peers. Of :port the others are told the address from which this host sends to
+	// the first of Peers. Default: DDS_LISTEN, else a free port of 127.0.0.1.
 	Listen string
 	// Dir is where the logs of PERSISTENT topics are: a directory, which is made with the first of them. Default:
 	// DDS_DIR. Without it, PERSISTENT is refused.

@@ -25,8 +25,7 @@ const Slots = 256
 const (
 	greetTimeout  = 2 * time.Second // for a peer to answer a greeting
 	redialEvery   = 500 * time.Millisecond
-	firstDialTime = time.Second // how long Scanned waits for an address that does not answer
-	lateTime      = 100 * time.Millisecond
+	firstDialTime = time.Second           // how long Scanned waits for an address that does not answer
 	firstAsk      = 20 * time.Millisecond // after which a peer that should have dialled is asked whether it is there
 
 	// A dial that may yet succeed is repeated; a peer may need a second to see that its link is down.

@@ -28,7 +28,7 @@ func (f *Fabric) scan() {
 }
 
 // scanSlots greets whoever is at the slots of this host, all at once: one that stands still lets everybody wait who greets it.
-// For such a one nobody waits longer than lateTime once there is somebody else who lets this node in, or knows who does.
+// For such a one nobody waits longer than a quarter of greetTimeout if there is somebody else, who is in a group or finds it.
 func (f *Fabric) scanSlots() {
 	answers, asked := make(chan struct{}, Slots), 0
 	for slot := range Slots {
@@ -45,7 +45,7 @@ func (f *Fabric) scanSlots() {
 			answers <- struct{}{}
 		})
 	}
-	look := time.NewTicker(lateTime)
+	look := time.NewTicker(f.greetTimeout / 4)
 	defer look.Stop()
 	for asked > 0 {
 		select {

@@ -64,6 +64,17 @@ func (s *Socket) Threshold(bytes int) error {
 	return err
 }
 
+// BoundUnsent has Send and Gather wait while so many bytes were taken that were not sent yet (TCP_NOTSENT_LOWAT).
+func (s *Socket) BoundUnsent(bytes int) error {
+	var err error
+	if e := s.conn.Control(func(fd uintptr) {
+		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, bytes)
+	}); e != nil {
+		return e
+	}
+	return err
+}
+
 // briefBytes: a call that moves no more takes some tens of microseconds, and is made without the Go runtime knowing of
 // it. One of which it knows wakes its monitor thread, if the process was idle, which then looks around every 20 µs
 // until it is again; and that knowledge is of use only for a call that takes longer.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func tcpPair(t *testing.T) (a, b *net.TCPConn) {
@@ -79,4 +80,26 @@ func TestGatherEndsWithItsConnection(t *testing.T) {
 		err = g.Write([][]byte{{1}}) // the first may come before the reset
 	}
 	require.NotErrorIs(t, err, net.ErrClosed)
+}
+
+// No more waits to be sent than was asked for, and a segment, however much the socket has room for.
+func TestUnsentBytesAreBounded(t *testing.T) {
+	const bound, segment = 64 << 10, 64 << 10
+	a, _ := tcpPair(t)
+	s := SocketOf(a)
+	require.NoError(t, s.BoundUnsent(bound))
+	b := make([]byte, 16<<20)
+	for len(b) > 0 {
+		n, err := s.Send(b)
+		require.NoError(t, err)
+		if n == 0 {
+			break
+		}
+		b = b[n:]
+		var unsent int
+		require.NoError(t, s.conn.Control(func(fd uintptr) { unsent, err = unix.IoctlGetInt(int(fd), unix.SIOCOUTQNSD) }))
+		require.NoError(t, err)
+		require.LessOrEqual(t, unsent, bound+segment)
+	}
+	require.NotEmpty(t, b, "it is full")
 }

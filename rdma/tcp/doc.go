@@ -11,6 +11,15 @@
 // loaded a later still, so it has the new a, and the peer stores a first. The tail is cell 0: it is
 // captured last, after every cell that speaks of ring contents, and applied after the bytes.
 //
+// # Turns are short
+//
+// A turn has room for so many ring bytes (pace.go), so that heartbeats, which are in every turn, do not wait behind a
+// large sample, or behind a full ring on a slow line (ADR 0038). A region that has more keeps what was captured; its bytes
+// go in frames of their own, ahead, and the cells with the last of them. The peer notes how many bytes it has beyond its
+// tail, and no more: nobody sees anything of them. So a tail in the midst of a message is never seen, and cells are captured
+// anew only when those before were sent, else they would never be while the owner publishes. What was captured is given up
+// when a fence was raised, and on a new connection, and captured anew.
+//
 // # A broken connection is not a failure
 //
 // A link is a session, which outlives its connections. While it has none it is suspended, without
@@ -51,7 +60,8 @@
 //
 // # Sockets
 //
-// Nothing of a connection is set here: Go switches Nagle's algorithm off, and the kernel sizes the buffers (ADR 0033).
+// Go switches Nagle's algorithm off, and the kernel sizes the buffers (ADR 0033). What of them was not sent yet is bounded
+// as a turn is: the writer waits until there is less.
 // A turn is one writev; what is stored while the socket is full becomes one larger frame. The system calls are made
 // behind the back of the Go runtime, unless they are long (rdma.Gather, rdma.Scatter): before any other one it wakes
 // its monitor thread, if the process was idle.
@@ -73,4 +83,5 @@
 //	quiet    10    as write; the peer's poller is not woken
 //	hush     11    nothing follows; until wake only quiet frames come
 //	wake     12    zeros
+//	ahead    13    as quiet, without cells: bytes behind those that came before, up to a tail that comes with a later write
 package tcp

@@ -19,6 +19,7 @@ const (
 	frameQuiet     = 10 // as frameWrite, but no news for the poller
 	frameHush      = 11 // see quiet.go
 	frameWake      = 12
+	frameAhead     = 13 // as frameQuiet, of bytes whose cells come later
 
 	writeHeader = 5 + 8 + 8 + 4 + 4 // length and type, key, position, bytes, cells
 	cellBytes   = 4 + 8

@@ -67,6 +67,7 @@ type Link struct {
 	sender  sender
 	writing *connection // that turns go to; nil: there is none
 	quietly turn        // of sendQuiet, reused
+	pace    pace
 
 	nap atomic.Pointer[nap] // of the reader; nil: it is awake
 
@@ -100,6 +101,7 @@ func NewLink(conn net.Conn, cfg Config) *Link {
 		cfg: cfg, conn: conn, out: rdma.NewOutbox[[]byte](),
 		opening: map[rdma.Key]rdma.Shape{}, copies: map[rdma.Key]*rdma.Region{},
 		news: make(chan struct{}, 1), ended: make(chan struct{}),
+		pace: pace{least: leastTurn, most: mostTurn, whole: wholeBytes, room: firstTurn},
 	}
 	if cfg.EachPost {
 		l.each = newEach()

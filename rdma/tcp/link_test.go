@@ -436,6 +436,11 @@ func TestPostAllocatesNothing(t *testing.T) {
 	}
 	round()
 	require.Zero(t, testing.AllocsPerRun(500, round))
+	lb.turns.Lock()
+	lb.pace = pace{least: 1000, most: 1000, whole: 50, room: 1000} // three turns for each
+	lb.turns.Unlock()
+	round()
+	require.Zero(t, testing.AllocsPerRun(500, round))
 }
 
 // --- frames made by hand
@@ -510,6 +515,12 @@ func TestMalformedFrames(t *testing.T) {
 		{"short confirmation", append(frame(frameConfirm, 2), 1, 2), "short frame"},
 		{"confirmation of what was not sent", append(frame(frameConfirm, 8), 9, 0, 0, 0, 0, 0, 0, 0), "9 numbered frames confirmed"},
 		{"end after goodbye", frame(frameBye, 0), "connection closed"},
+		{"cells ahead", patched(write(0, [][2]uint64{{0, 3}}, "abc"), 4, frameAhead), "does not add up"},
+		{"nothing ahead", ahead(0, ""), "does not add up"},
+		{"ahead elsewhere", ahead(64, "abc"), "at 64"},
+		{"again what was ahead", append(ahead(0, "abc"), write(0, [][2]uint64{{0, 3}}, "abc")...), "does not fit"},
+		{"tail behind what was ahead", append(ahead(0, "abc"), write(3, [][2]uint64{{0, 2}}, "")...), "does not fit"},
+		{"more ahead than the ring", append(ahead(0, string(make([]byte, 4000))), ahead(4000, string(make([]byte, 97)))...), "does not fit"},
 		{"cut off", write(0, [][2]uint64{{0, 3}}, "abc")[:20], "EOF"},
 		{"torn range", write(0, [][2]uint64{{0, 3000}, {1, 1}}, string(make([]byte, 3000)))[:1000], "EOF"},
 	} {
@@ -546,6 +557,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(openedFrame)
 	f.Add(append(append([]byte(nil), openedFrame...), write(0, [][2]uint64{{0, 3}, {7, 1}}, "abc")...))
 	f.Add(write(0, nil, ""))
+	f.Add(append(append(append([]byte(nil), openedFrame...), ahead(0, "abc")...), write(3, [][2]uint64{{0, 5}, {7, 1}}, "de")...))
 	f.Add(append(frame(frameControl, 2), "hi"...))
 	f.Add(append(frame(frameConfirm, 8), 0, 0, 0, 0, 0, 0, 0, 0))
 	f.Add(append(frame(frameBye, 0), appendKey(frame(frameWithdrawn, 8), key)...))

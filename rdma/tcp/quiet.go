@@ -67,10 +67,13 @@ func (l *Link) sendQuiet(e *export) bool {
 	if c == nil || !c.hushed || c.socket == nil || len(c.rest) > 0 || l.each != nil {
 		return false
 	}
-	t.begin()
+	t.begin(&l.pace)
 	t.received = l.sender.told // it confirms nothing
 	if e.withdrawn {
 		return true
+	}
+	if e.part {
+		return false
 	}
 	err := t.add(e)
 	// The fence is looked at after the capture, as ever.
@@ -165,7 +168,7 @@ func (l *Link) applyQuiet(z *nap) bool {
 		l.mu.Unlock()
 		if region != nil { // else it was released here
 			cells := b[writeHeader:n]
-			if checkCells(region, binary.LittleEndian.Uint64(head[8:]), 0, cells) != nil {
+			if checkCells(region, binary.LittleEndian.Uint64(head[8:]), 0, 0, cells) != nil {
 				break
 			}
 			applyCells(region, cells)

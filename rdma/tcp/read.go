@@ -34,10 +34,13 @@ type input struct {
 	ahead   int       // of buf, how much is offered to the connection
 	r, w    int       // what is between them in buf was read, and not used
 	buf     [inputBytes]byte
+
+	// beyond is how many bytes of a ring came before the cells that speak of them: those from the copy's tail on.
+	beyond map[rdma.Key]int
 }
 
 func newInput(c *connection) *input {
-	in := &input{conn: c.Conn, ahead: inputBytes}
+	in := &input{conn: c.Conn, ahead: inputBytes, beyond: map[rdma.Key]int{}}
 	if s, ok := c.Conn.(interface{ scatter() scatterer }); ok {
 		in.scatter = s.scatter()
 	} else if c.socket != nil {
@@ -146,7 +149,7 @@ func (l *Link) read(c *connection) error {
 		}
 		first = false
 		hushed = kind == frameHush || hushed && kind == frameQuiet
-		if kind == frameWrite || kind == frameQuiet {
+		if kind == frameWrite || kind == frameQuiet || kind == frameAhead {
 			if n < writeHeader-5 {
 				return errors.New("short write frame")
 			}
@@ -154,7 +157,7 @@ func (l *Link) read(c *connection) error {
 				return err
 			}
 			var err error
-			if cells, err = l.apply(r, head[5:], n-(writeHeader-5), cells); err != nil {
+			if cells, err = l.apply(r, kind, head[5:], n-(writeHeader-5), cells); err != nil {
 				return err
 			}
 			if kind == frameWrite {
@@ -191,6 +194,9 @@ func (l *Link) read(c *connection) error {
 			if err := l.handle(kind, b); err != nil {
 				return err
 			}
+			if kind == frameOpened { // a new copy
+				delete(r.beyond, parseKey(b))
+			}
 		}
 	}
 }
@@ -212,13 +218,13 @@ func (l *Link) confirm(b []byte) error {
 // apply reads the rest of a write frame into the copy of the region: bytes first, then the cells in
 // ascending order. The ring bytes are plain memory that this node's poller reads only below the
 // tail that it loaded; they are above it until the tail cell is stored. If the connection breaks
-// before, the bytes are sent again, to the same place.
-func (l *Link) apply(r *input, head []byte, rest int, cells []byte) ([]byte, error) {
+// before, the bytes are sent again, to the same place. Of a frame of bytes ahead it notes that they are there.
+func (l *Link) apply(r *input, kind byte, head []byte, rest int, cells []byte) ([]byte, error) {
 	key := parseKey(head)
 	pos := binary.LittleEndian.Uint64(head[8:])
 	n := int(binary.LittleEndian.Uint32(head[16:]))
 	count := int(binary.LittleEndian.Uint32(head[20:]))
-	if count > rdma.MaxCells || n > rdma.MaxRing || rest != count*cellBytes+n {
+	if count > rdma.MaxCells || n > rdma.MaxRing || kind == frameAhead && (count > 0 || n == 0) || rest != count*cellBytes+n {
 		return cells, fmt.Errorf("write frame of %s does not add up", key)
 	}
 	l.mu.Lock()
@@ -234,7 +240,13 @@ func (l *Link) apply(r *input, head []byte, rest int, cells []byte) ([]byte, err
 	if err := r.full(cells, nil); err != nil {
 		return cells, err
 	}
-	if err := checkCells(region, pos, n, cells); err != nil {
+	beyond, err := r.beyond[key], error(nil)
+	if kind == frameAhead {
+		err = checkBytes(region, pos, beyond, n)
+	} else {
+		err = checkCells(region, pos, beyond, n, cells)
+	}
+	if err != nil {
 		return cells, fmt.Errorf("write of %d bytes at %d to %s: %w", n, pos, key, err)
 	}
 	ring := region.Ring()
@@ -249,6 +261,13 @@ func (l *Link) apply(r *input, head []byte, rest int, cells []byte) ([]byte, err
 			return cells, err
 		}
 	}
+	if kind == frameAhead {
+		r.beyond[key] = beyond + n
+		return cells, nil
+	}
+	if beyond > 0 {
+		delete(r.beyond, key)
+	}
 	applyCells(region, cells)
 	return cells, nil
 }
@@ -261,8 +280,8 @@ func applyCells(region *rdma.Region, cells []byte) {
 }
 
 // checkCells checks a write before any of it is applied: cells ascend, and the ring bytes are those
-// between the tail that this node has and the tail that is written.
-func checkCells(region *rdma.Region, pos uint64, n int, cells []byte) error {
+// between what this node has, which is so much beyond its tail, and the tail that is written.
+func checkCells(region *rdma.Region, pos uint64, beyond, n int, cells []byte) error {
 	last := -1
 	old := region.Cell(rdma.TailCell).Load()
 	tail := old
@@ -276,12 +295,20 @@ func checkCells(region *rdma.Region, pos uint64, n int, cells []byte) error {
 		}
 		last = i
 	}
-	size := len(region.Ring())
-	if size == 0 && n == 0 {
+	if len(region.Ring()) == 0 && n == 0 {
 		return nil
 	}
-	if n > size || n > 0 && pos != old || tail != old+uint64(n) {
-		return fmt.Errorf("tail %d to %d does not fit a ring of %d bytes at %d", old, tail, size, pos)
+	if tail != old+uint64(beyond+n) {
+		return fmt.Errorf("tail %d to %d does not fit a ring of %d bytes at %d", old, tail, len(region.Ring()), pos)
+	}
+	return checkBytes(region, pos, beyond, n)
+}
+
+// checkBytes checks that ring bytes are those behind what this node has, and not more than the ring has room for.
+func checkBytes(region *rdma.Region, pos uint64, beyond, n int) error {
+	tail, size := region.Cell(rdma.TailCell).Load(), len(region.Ring())
+	if n > size-beyond || n > 0 && pos != tail+uint64(beyond) {
+		return fmt.Errorf("a range of %d bytes does not fit a ring of %d bytes at %d, of which %d are there", n, size, tail, beyond)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
 )
@@ -45,6 +46,11 @@ type export struct {
 	pos                      uint64   // ring position up to which the peer has the bytes
 	whole                    bool     // sent is unknown: every cell is sent
 	unheard                  bool     // the last frame was quiet
+	// part: now is what an earlier turn captured, and the peer has not yet all bytes below its tail, only those up to pos.
+	// Its cells go with the last of them: what is captured anew all the time would never be sent.
+	part bool
+	took uint32 // by that turn, of posted
+	last bool   // of its captures
 }
 
 // What is posted of an export, as bits: a loud post is a quiet one that wakes the peer.
@@ -63,6 +69,10 @@ type turn struct {
 	derived  []keptFrame // of captured, in order
 	loud     bool        // there is more than quiet writes
 	ring     bool        // there are bytes of rings
+	room     int         // for more of them
+	whole    int         // what is as short needs none
+	full     bool        // something had to be cut
+	more     bool        // something has to wait for the next turn, or did for this one, with what was posted since
 }
 
 type captured struct {
@@ -70,6 +80,8 @@ type captured struct {
 	took   uint32 // of posted
 	framed bool   // there was something to send
 	last   bool
+	bytes  uint64 // of the ring
+	cut    bool   // there are more of them, which have to come before the cells
 }
 
 // write sends until the connection is over, or the link is closed and everything was sent.
@@ -105,6 +117,7 @@ func (l *Link) writeTurns(c *connection) error {
 	// Nobody may nudge again for what the last connection left: the first turn waits for nothing.
 	items, closed := l.out.Drain(items)
 	l.writing = c
+	l.pace.begin(c)
 	defer func() { l.writing = nil }()
 	for {
 		for _, b := range items {
@@ -131,17 +144,17 @@ func (l *Link) writeTurns(c *connection) error {
 			}
 		}
 		l.commit(&t)
-		closing := closed && !held
+		closing := closed && !held && !t.more
 		if closing {
 			t.vec, t.loud = append(t.vec, frame(frameBye, 0)), true
 		}
 		c.address(&t)
 		if len(t.vec) > 0 {
-			if err := c.send(t.vec); err != nil {
+			if err := l.send(c, &t); err != nil {
 				return broken(err)
 			}
 		}
-		l.each.turn(false, !held)
+		l.each.turn(t.more, !held)
 		clear(t.captured) // not earlier: an export keeps the ring mapped that the turn was sent from
 		if closing {
 			// Half-close, and let the reader see the peer's end: to close with unread input would reset
@@ -152,11 +165,24 @@ func (l *Link) writeTurns(c *connection) error {
 			}
 			return nil
 		}
-		l.turns.Unlock()
-		l.out.Wait()
-		l.turns.Lock() // before what is queued is taken: see sendQuiet
+		if !t.more {
+			l.turns.Unlock()
+			l.out.Wait()
+			l.turns.Lock() // before what is queued is taken: see sendQuiet
+		}
 		items, closed = l.out.Drain(items)
 	}
+}
+
+// send writes a turn, and looks how long a full one takes.
+func (l *Link) send(c *connection, t *turn) error {
+	if !t.full {
+		return c.send(t.vec)
+	}
+	begin := time.Now()
+	err := c.send(t.vec)
+	l.pace.note(c, time.Since(begin))
+	return err
 }
 
 // send writes all of what a turn has, and uses it up.
@@ -199,7 +225,7 @@ func (l *Link) remove(e *export) {
 // dirty, or of those only that do not pass the fence.
 func (l *Link) collect(t *turn, fenced bool) error {
 	s := &l.sender
-	t.begin()
+	t.begin(&l.pace)
 	if t.received = l.received.Load(); t.received != s.told {
 		t.confirm = appendFrame(t.confirm[:0], frameConfirm, 8)
 		t.confirm = binary.LittleEndian.AppendUint64(t.confirm, t.received)
@@ -219,31 +245,40 @@ func (l *Link) collect(t *turn, fenced bool) error {
 	return nil
 }
 
-// add captures a region if it is dirty.
+// add captures a region if it is dirty, or goes on with what was captured.
 func (t *turn) add(e *export) error {
-	posted := e.posted.Swap(0)
-	if posted == 0 {
-		return nil
+	var c captured
+	if e.part {
+		c = captured{export: e, took: e.took, last: e.last}
+		t.more = true // what is posted meanwhile was not taken
+	} else {
+		posted := e.posted.Swap(0)
+		if posted == 0 {
+			return nil
+		}
+		c = captured{export: e, took: posted, last: e.closing.Load()} // before the capture, which then is complete
+		e.load()
 	}
-	closing := e.closing.Load() // before the capture, which then is complete
-	t.loud = t.loud || closing || !e.announced || posted == postedLoud
 	if !e.announced {
 		t.derive(frameOpened, e.key)
 	}
-	framed, err := e.capture(t, posted == postedLoud)
-	t.captured = append(t.captured, captured{e, posted, framed, closing})
+	err := e.capture(t, &c)
+	t.loud = t.loud || c.last || !e.announced || c.took == postedLoud || c.cut
+	t.more, t.full = t.more || c.cut, t.full || c.cut
+	t.captured = append(t.captured, c)
 	if err != nil {
 		return err
 	}
-	if closing {
+	if c.last && !c.cut {
 		t.derive(frameWithdrawn, e.key)
 	}
 	return nil
 }
 
-func (t *turn) begin() {
+func (t *turn) begin(p *pace) {
 	t.vec, t.heads, t.captured, t.derived = t.vec[:0], t.heads[:0], t.captured[:0], t.derived[:0]
-	t.loud, t.ring = false, false
+	t.loud, t.ring, t.more, t.full = false, false, false, false
+	t.room, t.whole = p.room, p.whole
 }
 
 // derive adds a numbered frame that speaks of an export.
@@ -253,9 +288,10 @@ func (t *turn) derive(kind byte, key rdma.Key) {
 	t.derived = append(t.derived, keptFrame{b, true})
 }
 
-// undo: the turn is not sent.
+// undo: the turn is not sent. Of what was sent in part the peer has seen nothing, as it has no cells.
 func (t *turn) undo() {
 	for _, e := range t.captured {
+		e.part = false
 		e.posted.Or(e.took)
 	}
 	clear(t.captured)
@@ -271,6 +307,12 @@ func (l *Link) commit(t *turn) {
 			e.announced, e.announcedAt = true, number
 			number++
 		}
+		if e.cut {
+			e.pos += e.bytes
+			e.part, e.export.took, e.export.last = true, e.took, e.last
+			continue
+		}
+		e.part = false
 		e.sent, e.now = e.now, e.sent
 		e.pos, e.whole = e.sent[rdma.TailCell], false
 		if e.framed {
@@ -289,50 +331,71 @@ func (l *Link) commit(t *turn) {
 	}
 }
 
-// capture appends what the peer lacks of the region: a header with the cells that changed, then the
-// ring bytes. The ring bytes are sent from where they lie: the ring's owner does not reuse them
-// before this peer has told, through cells of its own, that it is done with them. It reports whether
-// there is something to send. A loud post of what an earlier quiet frame carried already is a frame
-// without cells: it wakes the peer.
-func (e *export) capture(t *turn, loud bool) (bool, error) {
-	changed := 0
+// load captures the cells.
+func (e *export) load() {
 	for i := len(e.now) - 1; i >= 0; i-- {
 		e.now[i] = e.region.Cell(i).Load()
-		if e.whole || e.now[i] != e.sent[i] {
+	}
+}
+
+// capture appends what the peer lacks of what was captured of the region: a header with the cells that changed, then the
+// ring bytes. If the turn has no room for all of these, it is as many as there is room for, and no cells: what the peer
+// sees is what it has seen before. The ring bytes are sent from where they lie: the ring's owner does not reuse them
+// before this peer has told, through cells of its own, that it is done with them. A loud post of what an earlier quiet
+// frame carried already is a frame without cells: it wakes the peer.
+func (e *export) capture(t *turn, c *captured) error {
+	changed, loud := 0, c.took == postedLoud
+	for i, v := range e.now {
+		if e.whole || v != e.sent[i] {
 			changed++
 		}
 	}
 	if changed == 0 && !(loud && e.unheard) {
-		return false, nil
+		return nil
 	}
 	ring := e.region.Ring()
 	n := uint64(0)
 	if e.ring {
 		n = e.now[rdma.TailCell] - e.pos
+		lies := n
+		if e.part {
+			lies = e.region.Cell(rdma.TailCell).Load() - e.pos
+		}
+		if lies > uint64(len(ring)) { // it asked for a ring whose owner does not wait for it
+			return fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, lies, e.pos, len(ring))
+		}
 	}
-	if n > uint64(len(ring)) { // it asked for a ring whose owner does not wait for it
-		return false, fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, n, e.pos, len(ring))
+	c.bytes = t.take(e.key, n)
+	c.cut = c.bytes < n
+	t.ring = t.ring || n > 0
+	if c.cut && c.bytes == 0 {
+		return nil
 	}
 	kind := byte(frameQuiet)
-	if loud {
+	switch {
+	case c.cut:
+		kind, changed = frameAhead, 0
+	case loud:
 		kind = frameWrite
 	}
+	n = c.bytes
 	heads, start := t.heads, len(t.heads)
 	heads = appendFrame(heads, kind, writeHeader-5+changed*cellBytes+int(n))
 	heads = appendKey(heads, e.key)
 	heads = binary.LittleEndian.AppendUint64(heads, e.pos)
 	heads = binary.LittleEndian.AppendUint32(heads, uint32(n))
 	heads = binary.LittleEndian.AppendUint32(heads, uint32(changed))
-	for i, v := range e.now {
-		if e.whole || v != e.sent[i] {
-			heads = binary.LittleEndian.AppendUint32(heads, uint32(i))
-			heads = binary.LittleEndian.AppendUint64(heads, v)
+	if changed > 0 {
+		for i, v := range e.now {
+			if e.whole || v != e.sent[i] {
+				heads = binary.LittleEndian.AppendUint32(heads, uint32(i))
+				heads = binary.LittleEndian.AppendUint64(heads, v)
+			}
 		}
 	}
 	t.heads = heads
 	t.vec = append(t.vec, heads[start:len(heads):len(heads)])
 	if n > 0 {
-		t.ring = true
 		from := e.pos & uint64(len(ring)-1)
 		first := min(n, uint64(len(ring))-from)
 		t.vec = append(t.vec, ring[from:from+first])
@@ -340,7 +403,8 @@ func (e *export) capture(t *turn, loud bool) (bool, error) {
 			t.vec = append(t.vec, ring[:n-first])
 		}
 	}
-	return true, nil
+	c.framed = true
+	return nil
 }
 
 // resume tells the peer on a new connection what this end has, and goes back to what the peer has.
@@ -373,6 +437,7 @@ func (l *Link) goBack(p position) error {
 	s.withdrawn = s.withdrawn[:0]
 	for key, e := range *l.exports.Load() {
 		tail, has := p.tails[key]
+		e.part = false
 		switch {
 		case e.announced && e.announcedAt < p.received && !has:
 			l.remove(e) // it was released

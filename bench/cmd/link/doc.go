@@ -3,7 +3,7 @@
 // delayed acknowledgments and the buffers of sockets as they are by default and otherwise.
 //
 //	go run ./bench/cmd/link [-rounds 5] [-duration 500ms] [-warmup 200ms] [-sizes 1024,10240,1048576] [-rate 0|1000] [-ring 1048576]
-//	    [-window 0] [-tell 0] [-sockets default,nagle,quickack,lowat16k,lowat128k,64k,256k,1m,4m] [-against FILE,...] [-isolate=false]
+//	    [-window 0] [-tell 0] [-sockets default,nagle,quickack,64k,256k,1m,4m] [-against FILE,...] [-isolate=false]
 //
 // The writer has a ring, the reader a copy of it, and tells in a row of its own how far it has read. With -rate 0 the
 // writer posts a message as soon as there is room, otherwise so many a second. With -window no more than so many bytes

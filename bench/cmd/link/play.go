@@ -34,10 +34,6 @@ var sockets = map[string]func(c *net.TCPConn) error{
 	"default":  func(*net.TCPConn) error { return nil },
 	"nagle":    func(c *net.TCPConn) error { return c.SetNoDelay(false) },
 	"quickack": func(c *net.TCPConn) error { return set(c, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) },
-	"lowat16k": func(c *net.TCPConn) error { return set(c, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 16<<10) },
-	"lowat128k": func(c *net.TCPConn) error {
-		return set(c, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 128<<10)
-	},
 	"64k":  buffers(64 << 10),
 	"256k": buffers(256 << 10),
 	"1m":   buffers(1 << 20),

@@ -7,7 +7,7 @@ import (
 
 // ProtocolVersion is the version of the link protocol and of everything above it that shares
 // memory: it rises when a layout or a message changes.
-const ProtocolVersion = 26
+const ProtocolVersion = 25
 
 var helloMagic = [4]byte{'D', 'D', 'S', 'G'}
 

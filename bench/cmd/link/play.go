@@ -34,10 +34,10 @@ var sockets = map[string]func(c *net.TCPConn) error{
 	"default":  func(*net.TCPConn) error { return nil },
 	"nagle":    func(c *net.TCPConn) error { return c.SetNoDelay(false) },
 	"quickack": func(c *net.TCPConn) error { return set(c, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) },
-	"64k":  buffers(64 << 10),
-	"256k": buffers(256 << 10),
-	"1m":   buffers(1 << 20),
-	"4m":   buffers(4 << 20),
+	"64k":      buffers(64 << 10),
+	"256k":     buffers(256 << 10),
+	"1m":       buffers(1 << 20),
+	"4m":       buffers(4 << 20),
 }
 
 func set(c *net.TCPConn, level, name, value int) error {

@@ -91,7 +91,7 @@ func (c *channel) informLater(w *endpoint, m match, it *item) bool {
 	switch {
 	case i >= 0 && !placed:
 		c.partings[i].items = append(c.partings[i].items, it)
-	case i >= 0, placed && slices.ContainsFunc(c.putOff, func(d putOff) bool { return d.w == w && d.kind == putOffMessage }):
+	case i >= 0, placed && slices.ContainsFunc(c.putOff, func(d putOff) bool { return d.w == w }):
 		c.partings = append(c.partings, parting{w, m, len(c.putOff), []*item{it}})
 	default:
 		return false

@@ -6,8 +6,8 @@
 // file and nothing to clean up. Between hosts a node dials the addresses it was given (DDS_PEERS),
 // again and again, and nodes of which its peers tell.
 //
-// Every link is initiated by the node with the smaller ID. A node with the larger one that finds a
-// peer asks to be called back. So two nodes that find each other at the same moment still get one
+// Every link is initiated by the node with the smaller ID, unless the other one can not be dialled. A node with the larger
+// one that finds a peer asks to be called back. So two nodes that find each other at the same moment still get one
 // link, and both know of it when the greeting is over.
 //
 // On a host the link is a Unix socket over which memory is shared (package shm), unless one of the

@@ -75,3 +75,40 @@ func TestSessionThatIsOffered(t *testing.T) {
 	v, _ = n.judgeResume(resumption{session, 200, 100, 0})
 	require.Equal(t, byte(gone), v)
 }
+
+// farListener makes what dials look as if it was on another host.
+type farListener struct{ net.Listener }
+
+func (l farListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return farConn{c.(*net.TCPConn)}, nil
+}
+
+type farConn struct{ *net.TCPConn }
+
+func (farConn) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
+func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 2} }
+
+// One that listens on its loopback address only makes the connections to another host, whichever of the two has the
+// larger ID, and also those that resume.
+func TestResumedByOneThatCanNotBeDialled(t *testing.T) {
+	for _, ids := range [][2]uint64{{100, 200}, {200, 100}} {
+		b := elsewhere(t, Config{ID: ids[1], Name: "b"})
+		b.tcpL = farListener{b.tcpL}
+		b.start(t)
+		p := newProxy(t, b.self.Addr)
+		a := elsewhere(t, Config{ID: ids[0], Name: "a", Peers: []string{p.ln.Addr().String()}}).start(t)
+		a.wait(t, "link", func() bool { return a.ups[ids[1]] == 1 })
+		b.wait(t, "link", func() bool { return b.ups[ids[0]] == 1 })
+		p.cut()
+		a.to(b).Send([]byte("there"))
+		b.to(a).Send([]byte("back"))
+		for _, n := range []*node{a, b} {
+			n.wait(t, "message", func() bool { return len(n.messages) == 1 })
+			require.Zero(t, get(n, func() int { return n.downs }))
+		}
+	}
+}

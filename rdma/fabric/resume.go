@@ -108,7 +108,7 @@ func (f *Fabric) judgeResume(r resumption) (byte, *tcp.Link) {
 		return gone, nil
 	case l.Down():
 		return gone, nil
-	case r.from > f.self.ID:
+	case l.Initiator(): // not always the one with the smaller ID: see judge
 		return callBack, l
 	case !l.Resumable(r.generation):
 		return duplicate, nil

@@ -191,6 +191,9 @@ func (l *Link) Mark() {
 // Session names the link in greetings that resume it.
 func (l *Link) Session() uint64 { return l.cfg.Session }
 
+// Initiator: this end makes the connections.
+func (l *Link) Initiator() bool { return l.cfg.Initiator }
+
 // Peer implements rdma.Link.
 func (l *Link) Peer() rdma.PeerInfo { return l.cfg.Peer }
 

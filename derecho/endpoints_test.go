@@ -194,3 +194,32 @@ func TestLogThatDoesNotClose(t *testing.T) {
 	close(stuck.answer)
 	require.Eventually(t, stuck.closed.Load, patience, time.Millisecond)
 }
+
+// The control subgroup is no endpoint's: neither one of this process is taken that reads it, nor one that another process has
+// announced, nor a catalogue that has it. Each would end every member of the domain.
+func TestNobodyReadsTheControlSubgroup(t *testing.T) {
+	ep := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered, {0, Ordered}}, Replica: true}
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		a, _ := c.join()
+		b, _ := c.join()
+		require.ErrorIs(t, a.AddEndpoint(ctxFor(t), ep), ErrConfig)
+		a.life.Load().post(func(m *machine) {
+			var w writer
+			w.u8(cmdAdd)
+			w.endpoint(ep)
+			m.submit(w.b)
+		})
+		// What comes behind it in the order of commands is taken by all.
+		a.mustAdd(t, Endpoint{ID: 2, Channel: 7, Writes: ordered})
+		b.mustAdd(t, Endpoint{ID: 2, Channel: 7, Reads: []Subgroup{ordered}})
+		c.settle(2)
+		require.Len(t, c.recs[1].endpoints, 2)
+	})
+	for _, w := range []welcome{
+		{endpoints: []Endpoint{ep}},
+		{subgroups: []Subgroup{{0, Ordered}}, epochs: []uint32{1}, logs: [][]channelLogs{nil}},
+	} {
+		_, err := parseWelcome(w.encode())
+		require.ErrorIs(t, err, errWire)
+	}
+}

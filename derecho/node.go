@@ -320,6 +320,8 @@ func checkEndpoint(ep Endpoint) error {
 		return fmt.Errorf("%w: endpoint without ID", ErrConfig)
 	case len(ep.Info) > maxInfo:
 		return fmt.Errorf("%w: announcement of %d bytes, at most %d", ErrTooLarge, len(ep.Info), maxInfo)
+	case ep.readsControl():
+		return fmt.Errorf("%w: endpoint %d reads subgroup 0, which is the group's own", ErrConfig, ep.ID)
 	}
 	return nil
 }

@@ -225,6 +225,11 @@ func (e *Endpoint) names(sg SubgroupID) bool {
 	return e.Writes.ID == sg || slices.ContainsFunc(e.Reads, func(s Subgroup) bool { return s.ID == sg })
 }
 
+// readsControl: it names the control subgroup, which the catalogue does not have. As what is written 0 is none.
+func (e *Endpoint) readsControl() bool {
+	return slices.ContainsFunc(e.Reads, func(s Subgroup) bool { return s.ID == 0 })
+}
+
 // logged is the Logged subgroup that the endpoint names, 0 if it names none.
 func (e *Endpoint) logged() SubgroupID {
 	for _, sg := range append([]Subgroup{e.Writes}, e.Reads...) {

@@ -211,6 +211,7 @@ func (r *reader) endpoint() Endpoint {
 	for range r.count(5) {
 		e.Reads = append(e.Reads, r.subgroup())
 	}
+	r.bad = r.bad || e.readsControl()
 	e.Replica = r.flag()
 	if r.flag() {
 		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(),
@@ -433,7 +434,9 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.endpoints = append(v.endpoints, r.endpoint())
 	}
 	for range r.count(13) {
-		v.subgroups = append(v.subgroups, r.subgroup())
+		sg := r.subgroup()
+		r.bad = r.bad || sg.ID == 0 // its epochs are the views
+		v.subgroups = append(v.subgroups, sg)
 		v.epochs = append(v.epochs, r.u32())
 		var logs []channelLogs
 		for range r.count(29) {

@@ -76,8 +76,7 @@ type Link struct {
 
 	// Numbered frames (see doc.go), counted since the link was made.
 	received  atomic.Uint64 // that came and were handled; stored by the reader
-	sent      atomic.Uint64 // that went out at least once; stored by the writer
-	confirmed atomic.Uint64 // of those, that the peer has handled; stored by the reader
+	confirmed atomic.Uint64 // that the peer has handled, as it says; stored by the reader, judged by the writer (trim)
 
 	mu         sync.Mutex // guards writers of exports, and what follows
 	opening    map[rdma.Key]rdma.Shape

@@ -465,6 +465,22 @@ func TestImpossiblePositions(t *testing.T) {
 	}
 }
 
+// A peer confirms frames of which its position says that it has not got them. The reader takes its word for both, one beside
+// the other; the writer, which makes some of the frames anew, ends the link.
+func TestConfirmedBesideThePosition(t *testing.T) {
+	here, _ := net.Pipe()
+	l := NewLink(here, newNode().config("b"))
+	for i := range 10 {
+		l.sender.kept = append(l.sender.kept, keptFrame{derived: i >= 5})
+	}
+	l.sender.next = 10
+	require.NoError(t, l.goBack(position{}))
+	for _, n := range []uint64{10, 1, 1 << 63} { // of 5 that are left, and none is sent
+		require.NoError(t, l.confirm(binary.LittleEndian.AppendUint64(nil, n)))
+		require.ErrorContains(t, l.trim(), "numbered frames confirmed after 0, of 0 sent")
+	}
+}
+
 // Nothing of a fenced region that was posted after the fence was raised leaves before it is lowered;
 // messages, and the region of subgroup 0, pass.
 func TestFenceHoldsWhatIsPosted(t *testing.T) {

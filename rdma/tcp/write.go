@@ -123,12 +123,14 @@ func (l *Link) writeTurns(c *connection) error {
 		for _, b := range items {
 			s.kept = append(s.kept, keptFrame{b: b})
 		}
+		if err := l.trim(); err != nil { // also if the connection is over: then this ends the link
+			return err
+		}
 		select {
 		case <-c.over:
 			return nil
 		default:
 		}
-		l.trim()
 		l.each.turn(true, true)
 		if err := l.collect(&t, true); err != nil {
 			return err
@@ -195,13 +197,17 @@ func (c *connection) send(vec net.Buffers) error {
 	return err
 }
 
-// trim forgets what the peer has confirmed.
-func (l *Link) trim() {
+// trim forgets what the peer has confirmed. The reader has taken the peer's word, perhaps while this end went back to
+// what the peer has by another (goBack).
+func (l *Link) trim() error {
 	s, confirmed := &l.sender, l.confirmed.Load()
-	if confirmed == s.base {
-		return
-	}
 	n := int(confirmed - s.base)
+	switch {
+	case confirmed == s.base:
+		return nil
+	case n < 0 || n > s.next:
+		return fmt.Errorf("%d numbered frames confirmed after %d, of %d sent", confirmed, s.base, s.sent())
+	}
 	clear(s.kept[:n])
 	s.kept, s.base, s.next = s.kept[n:], confirmed, s.next-n
 	s.withdrawn = slices.DeleteFunc(s.withdrawn, func(e *export) bool {
@@ -211,7 +217,11 @@ func (l *Link) trim() {
 		l.remove(e)
 		return true
 	})
+	return nil
 }
+
+// sent is how many numbered frames went out at least once, as the peer knows them.
+func (s *sender) sent() uint64 { return s.base + uint64(s.next) }
 
 func (l *Link) remove(e *export) {
 	l.changeExports(func(m map[rdma.Key]*export) {
@@ -326,9 +336,6 @@ func (l *Link) commit(t *turn) {
 	}
 	s.kept = append(s.kept, t.derived...)
 	s.next = len(s.kept)
-	if sent := s.base + uint64(s.next); sent != l.sent.Load() {
-		l.sent.Store(sent)
-	}
 }
 
 // load captures the cells.
@@ -426,14 +433,15 @@ func (l *Link) resume(c *connection) (over bool, err error) {
 // the captures that belong between them are; so their numbers are given again.
 func (l *Link) goBack(p position) error {
 	s := &l.sender
-	if p.received < s.base || p.received > l.sent.Load() {
-		return fmt.Errorf("the peer has %d numbered frames, of %d sent and %d confirmed", p.received, l.sent.Load(), s.base)
+	if p.received < s.base || p.received > s.sent() {
+		return fmt.Errorf("the peer has %d numbered frames, of %d sent and %d confirmed", p.received, s.sent(), s.base)
 	}
 	l.confirmed.Store(p.received)
-	l.trim()
+	if err := l.trim(); err != nil {
+		return err
+	}
 	s.kept = slices.DeleteFunc(s.kept, func(f keptFrame) bool { return f.derived })
 	s.next = 0
-	l.sent.Store(s.base)
 	s.withdrawn = s.withdrawn[:0]
 	for key, e := range *l.exports.Load() {
 		tail, has := p.tails[key]

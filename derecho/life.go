@@ -387,7 +387,7 @@ func (l *life) giveUp(ep Endpoint, err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), partingTime)
 	defer cancel()
 	why := ""
-	_ = l.await(ctx, func(m *machine, done func(error)) {
+	if l.await(ctx, func(m *machine, done func(error)) {
 		for k, text := range m.cat.waiting() {
 			if k.channel == ep.Channel && ep.names(k.subgroup) {
 				why = text
@@ -395,11 +395,10 @@ func (l *life) giveUp(ep Endpoint, err error) error {
 		}
 		m.removeEndpoint(ep.ID, func(error) {})
 		done(nil)
-	})
-	if why != "" {
-		return fmt.Errorf("%w; %w: %s", err, ErrRecovering, why)
+	}) != nil || why == "" {
+		return err // without an answer it may be stored yet
 	}
-	return err
+	return fmt.Errorf("%w; %w: %s", err, ErrRecovering, why)
 }
 
 // rejoinDelay is how long a node waits before it tries again to make a network: its own address may

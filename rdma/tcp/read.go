@@ -342,10 +342,15 @@ func (l *Link) handle(kind byte, b []byte) error {
 func (l *Link) opened(key rdma.Key) {
 	l.mu.Lock()
 	shape, wanted := l.opening[key]
+	l.mu.Unlock()
+	if !wanted {
+		return
+	}
+	r := rdma.NewHeapRegion(shape) // not under mu: a large ring takes long, and the poller opens and releases others
+	l.mu.Lock()
+	_, wanted = l.opening[key] // it may have been released meanwhile
 	delete(l.opening, key)
-	var r *rdma.Region
 	if wanted {
-		r = rdma.NewHeapRegion(shape)
 		l.copies[key] = r
 	}
 	l.mu.Unlock()

@@ -61,7 +61,7 @@ func (d *descriptor) member(id NodeID) int {
 	return slices.IndexFunc(d.Members, func(m memberDesc) bool { return m.Node == id })
 }
 
-// channels lists all channels of the epoch, ascending: the position is the bit in the hold cell.
+// channels lists all channels of the epoch, ascending: the position, modulo 64, is the bit in the hold cell.
 func (d *descriptor) channels() (all []ChannelID) {
 	for i := range d.Members {
 		for ch := range d.Members[i].Channels.all() {

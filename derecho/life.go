@@ -29,7 +29,7 @@ type life struct {
 	m      *machine
 	fabric startable
 
-	// baton: whoever holds it drives the machine. Only ever tried, never waited for.
+	// baton: whoever holds it drives the machine. Only ever tried, but by end, when nobody polls any more.
 	baton sync.Mutex
 
 	// inbox are events for the machine. Its lock is held for an append or a swap.

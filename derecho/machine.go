@@ -39,7 +39,7 @@ func (v *view) has(id NodeID) bool {
 
 // machine is the protocol. It has no goroutine, no clock and does no I/O: events go in, Step looks
 // at the tables and acts, and what it does to the outside goes through the fabric, the links and
-// the handler, in order. Whoever holds Node.baton drives it.
+// the handler, in order. Whoever holds life.baton drives it.
 type machine struct {
 	cfg    *Config
 	id     NodeID

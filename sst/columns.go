@@ -21,8 +21,8 @@ const (
 	// while that it has waited. It goes up and down: a hint for receivers to ring the owner's bell, and, above 1, to
 	// get back what they have lent of its ring. Only the newest value matters.
 	Wants = 8
-	// Hold has a bit for each channel of which a reader at the owner is full. It goes up and
-	// down: only the newest value matters.
+	// Hold has bits for the channels of which a reader at the owner is full. With more than 64 channels some share
+	// one. It goes up and down: only the newest value matters.
 	Hold = 16
 
 	firstPerSender = 24

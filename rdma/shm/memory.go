@@ -160,7 +160,7 @@ func NewBell() (*BellMemory, error) {
 // Rights is the control message that hands the bell to a peer.
 func (b *BellMemory) Rights() []byte { return unix.UnixRights(b.fd) }
 
-// Ring implements rdma.Bell; the page stays mapped at least until it returns.
+// Ring is that of the Bell; the page stays mapped at least until it returns.
 func (b *BellMemory) Ring() {
 	b.Bell.Ring()
 	runtime.KeepAlive(b)

@@ -47,6 +47,11 @@ func (s Shape) Check() error {
 	return nil
 }
 
+// Serves reports whether a region of this shape can be opened as one of another: with the ring, or the cells only.
+func (s Shape) Serves(asked Shape) bool {
+	return asked.Cells == s.Cells && (asked.Ring == 0 || asked.Ring == s.Ring)
+}
+
 func (s Shape) ringOffset() int { return (s.Cells*8 + CellAlign - 1) &^ (CellAlign - 1) }
 
 // Size is the number of bytes of the whole region.

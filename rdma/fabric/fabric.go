@@ -253,7 +253,7 @@ func (f *Fabric) Deregister(key rdma.Key) {
 
 func (e *export) serve(l link, key rdma.Key, shape rdma.Shape) {
 	var err error
-	if own := e.region.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
+	if own := e.region.Shape(); !own.Serves(shape) {
 		err = fmt.Errorf("shape %+v asked for, %+v registered", shape, own)
 	}
 	e.answer(l, key, shape, err)

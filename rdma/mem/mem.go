@@ -276,7 +276,7 @@ func (l *link) answer(key rdma.Key, r *rdma.Region) {
 		return
 	}
 	var err error
-	if own := r.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
+	if own := r.Shape(); !own.Serves(shape) {
 		r, err = nil, fmt.Errorf("mem: %s: %s: shape %+v asked for, %+v registered", l.peer.self.Name, key, shape, own)
 	}
 	l.owner.net.later(func() { l.owner.events.Opened(l, key, r, err) })

@@ -78,11 +78,6 @@ type offer struct {
 	m     *Memory
 }
 
-// serves: a region of this shape can be laid over it.
-func (o offer) serves(shape rdma.Shape) bool {
-	return shape.Cells == o.shape.Cells && (shape.Ring == 0 || shape.Ring == o.shape.Ring)
-}
-
 type packet struct {
 	b  []byte
 	fd int // -1: none; closed when sent
@@ -271,7 +266,7 @@ func (l *Link) Open(key rdma.Key, shape rdma.Shape) {
 	l.mu.Lock()
 	o, has := l.offered[key]
 	delete(l.offered, key)
-	served := has && o.serves(shape)
+	served := has && o.shape.Serves(shape)
 	if !served {
 		l.opening[key] = shape
 	}
@@ -530,7 +525,7 @@ func (l *Link) takeOffer(key rdma.Key, shape rdma.Shape, fd int) error {
 	l.mu.Lock()
 	before, twice := l.offered[key]
 	wanted, waits := l.opening[key]
-	waits = waits && o.serves(wanted)
+	waits = waits && shape.Serves(wanted)
 	useless := l.over(key) || len(l.offered) >= maxOffers
 	switch {
 	case waits:

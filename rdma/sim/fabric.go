@@ -635,7 +635,7 @@ func (l *link) serve(key rdma.Key, shape rdma.Shape, r *rdma.Region) {
 			}
 		})
 	}
-	if own := r.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
+	if own := r.Shape(); !own.Serves(shape) {
 		l.arrive(func() {
 			if !l.back.ended {
 				l.to.events.Opened(l.back, key, nil, fmt.Errorf("shape %+v asked for, %+v registered", shape, own))

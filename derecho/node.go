@@ -428,7 +428,7 @@ func (n *Node) Members() []MemberInfo {
 	var list []MemberInfo
 	_ = n.await(context.Background(), func(m *machine, done func(error)) {
 		for _, p := range m.view.members {
-			list = append(list, MemberInfo{ID: NodeID(p.ID), Host: p.Host, PID: int(p.PID), Name: p.Name})
+			list = append(list, memberInfo(p))
 		}
 		done(nil)
 	})

@@ -110,18 +110,18 @@ func (r *reader) count(size int) int {
 	return n
 }
 
-func (w *writer) ids(ids []uint64) {
-	w.u32(uint32(len(ids)))
-	for _, id := range ids {
-		w.u64(id)
+func (w *writer) u64s(list []uint64) {
+	w.u32(uint32(len(list)))
+	for _, v := range list {
+		w.u64(v)
 	}
 }
 
-func (r *reader) ids() (ids []uint64) {
+func (r *reader) u64s() (list []uint64) {
 	for range r.count(8) {
-		ids = append(ids, r.u64())
+		list = append(list, r.u64())
 	}
-	return ids
+	return list
 }
 
 func (w *writer) counts(counts []uint32) {
@@ -196,7 +196,7 @@ func (w *writer) endpoint(e Endpoint) {
 		w.u32(e.Log.Begun)
 		w.u32(e.Log.Epoch)
 		w.u64(e.Log.Seq)
-		w.ids(e.Log.Logs)
+		w.u64s(e.Log.Logs)
 		w.counts(e.Log.Openings)
 		w.openings(e.Log.Past)
 		w.u32(e.Log.Opened)
@@ -214,7 +214,7 @@ func (r *reader) endpoint() Endpoint {
 	r.bad = r.bad || e.readsControl()
 	e.Replica = r.flag()
 	if r.flag() {
-		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(),
+		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.u64s(), Openings: r.counts(),
 			Past: r.openings(), Opened: r.u32(), History: r.u64(), Written: r.flag()}
 	}
 	e.Info = append([]byte(nil), r.bytes()...)
@@ -270,12 +270,8 @@ func (w *writer) ending(e ending) {
 	for _, id := range e.stay {
 		w.u64(uint64(id))
 	}
-	for _, list := range [][]uint64{e.ends, e.reals} {
-		w.u32(uint32(len(list)))
-		for _, v := range list {
-			w.u64(v)
-		}
-	}
+	w.u64s(e.ends)
+	w.u64s(e.reals)
 }
 
 func (r *reader) ending() ending {
@@ -283,11 +279,7 @@ func (r *reader) ending() ending {
 	for range r.count(8) {
 		e.stay = append(e.stay, NodeID(r.u64()))
 	}
-	for _, list := range []*[]uint64{&e.ends, &e.reals} {
-		for range r.count(8) {
-			*list = append(*list, r.u64())
-		}
-	}
+	e.ends, e.reals = r.u64s(), r.u64s()
 	return e
 }
 
@@ -346,7 +338,7 @@ func (v welcome) encode() []byte {
 		w.u32(uint32(len(v.logs[i])))
 		for _, l := range v.logs[i] {
 			w.u64(uint64(l.Channel))
-			w.ids(l.Logs)
+			w.u64s(l.Logs)
 			w.counts(l.Openings)
 			w.openings(l.Past)
 			w.u64(l.History)
@@ -376,7 +368,7 @@ func (v welcome) encode() []byte {
 	for _, k := range slices.SortedFunc(maps.Keys(v.bereaved), keptChannel.compare) {
 		w.kept(k)
 		w.flag(v.bereaved[k].hurry)
-		w.ids(v.bereaved[k].logs)
+		w.u64s(v.bereaved[k].logs)
 		w.u64(v.bereaved[k].history)
 		w.unheard(v.bereaved[k].unheard)
 		w.openings(v.bereaved[k].line)
@@ -388,7 +380,7 @@ func (v welcome) encode() []byte {
 		w.flag(v.recovery[k].hurry)
 		w.flag(v.recovery[k].virgin)
 		w.u64(v.recovery[k].history)
-		w.ids(v.recovery[k].last)
+		w.u64s(v.recovery[k].last)
 		w.unheard(v.recovery[k].unheard)
 		w.openings(v.recovery[k].line)
 	}
@@ -440,7 +432,7 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.epochs = append(v.epochs, r.u32())
 		var logs []channelLogs
 		for range r.count(29) {
-			logs = append(logs, channelLogs{ChannelID(r.u64()), r.ids(), r.counts(), r.openings(), r.u64(), r.flag()})
+			logs = append(logs, channelLogs{ChannelID(r.u64()), r.u64s(), r.counts(), r.openings(), r.u64(), r.flag()})
 		}
 		v.logs = append(v.logs, logs)
 	}
@@ -457,12 +449,12 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	v.bereaved = map[keptChannel]bereavement{}
 	for range r.count(33) {
 		k := r.kept()
-		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64(), unheard: r.unheard(), line: r.openings()}
+		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.u64s(), history: r.u64(), unheard: r.unheard(), line: r.openings()}
 	}
 	v.recovery = map[keptChannel]recovery{}
 	for range r.count(35) {
 		k := r.kept()
-		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(),
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.u64s(),
 			unheard: r.unheard(), line: r.openings()}
 	}
 	v.opened = map[uint64]uint32{}

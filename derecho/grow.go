@@ -103,7 +103,7 @@ func (g *subgroup) grow(size int) {
 // awaitRing has the ring of an epoch, in which a message does not fit, replaced by a larger one, and waits for that:
 // until the epoch is closed.
 func (n *Node) awaitRing(ctx context.Context, e *epoch, size int, deadline time.Time) error {
-	if most := smc.MaxPayload(n.cfg.MaxRing); size > most {
+	if most := smc.MaxPayload(n.cfg.MaxRing); size < 0 || size > most {
 		return fmt.Errorf("%w: %d bytes, at most %d (half of MaxRing, %d)", ErrTooLarge, size, most, n.cfg.MaxRing)
 	}
 	e.life().post(func(*machine) { e.g.grow(size) })

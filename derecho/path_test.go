@@ -514,6 +514,8 @@ func TestFullRing(t *testing.T) {
 			_, err = w.Reserve(ctxFor(t), sg.ID, 7, largest+1, time.Time{})
 			require.ErrorIs(t, err, ErrTooLarge)
 			require.ErrorContains(t, err, fmt.Sprint(largest+1))
+			_, err = w.Reserve(ctxFor(t), sg.ID, 7, -1, time.Time{})
+			require.ErrorIs(t, err, ErrTooLarge, "no ring grows for that, and who waits for it waits for ever")
 		})
 	}
 }

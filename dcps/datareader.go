@@ -173,7 +173,7 @@ func (r *reader) configure(op string, q qos.DataReader) error {
 	}
 	r.lock()
 	defer r.unlock()
-	r.q, r.durable = q, q.Durability.Kind > qos.DurabilityVolatile
+	r.q, r.durable, r.stored = q, q.Durability.Kind > qos.DurabilityVolatile, q.Durability.Kind == qos.DurabilityPersistent
 	r.channel = derecho.ChannelID(topic.ChannelOf(r.topic.name))
 	r.subgroups = nil
 	for _, path := range topic.PathsFor(q) {

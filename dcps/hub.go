@@ -441,7 +441,7 @@ func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 			}
 		}
 	}
-	h.p.logs.forget(name) // first: who is not found below finds it forgotten (logSet.beginAgain)
+	h.p.logs.forget(ch) // first: who is not found below finds it forgotten (logSet.beginAgain)
 	for key, c := range h.channels {
 		if key.ch != ch {
 			continue

@@ -38,8 +38,8 @@ type logSet struct {
 
 	mu        sync.Mutex // held for a look at a map only
 	byID      map[derecho.SubgroupID]*groupLog
-	topics    map[string]bool       // whose history was recovered already
-	beginning map[string]*beginning // of topics
+	topics    map[derecho.ChannelID]bool // whose history was recovered already
+	beginning map[string]*beginning      // of topics
 }
 
 // recovered is a history that counts if nobody else knows more.
@@ -58,7 +58,7 @@ type beginning struct {
 func (s *logSet) init(p *DomainParticipant) {
 	s.p, s.over = p, make(chan struct{})
 	s.byID = make(map[derecho.SubgroupID]*groupLog)
-	s.topics = make(map[string]bool)
+	s.topics = make(map[derecho.ChannelID]bool)
 	s.beginning = make(map[string]*beginning)
 }
 
@@ -194,13 +194,13 @@ func (s *logSet) take(t *topicEntity) error {
 	if err := s.start(sg, dir); err != nil {
 		return err
 	}
+	ch := derecho.ChannelID(topic.ChannelOf(t.name))
 	s.mu.Lock()
-	known := s.topics[t.name]
+	known := s.topics[ch]
 	s.mu.Unlock()
 	if known {
 		return nil
 	}
-	ch := derecho.ChannelID(topic.ChannelOf(t.name))
 	past, err := recoverHistory(dir, ch, t.localType())
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (s *logSet) take(t *topicEntity) error {
 		s.recovered.Store(channelKey{sg, ch}, recovered{past, true})
 	}
 	s.mu.Lock()
-	s.topics[t.name] = true
+	s.topics[ch] = true
 	s.mu.Unlock()
 	return nil
 }
@@ -222,10 +222,10 @@ func (s *logSet) unfind(key channelKey) {
 }
 
 // forget: this process keeps the history of a topic no more; it is recovered again when it is needed.
-func (s *logSet) forget(name string) {
+func (s *logSet) forget(ch derecho.ChannelID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.topics, name)
+	delete(s.topics, ch)
 }
 
 // close closes the logs that the core does not have. One that is being opened is closed by who opens it. A disk that
@@ -475,11 +475,23 @@ func syncDir(path string) error {
 
 // logState is what the log of a subgroup holds of a channel (derecho.Config.LogState).
 func (s *logSet) logState(sg derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
-	if l := s.onDisk(sg); l != nil {
+	if l := s.onDisk(sg); l != nil && s.has(sg, ch) {
 		h := l.disk.Load().holds.Load()
 		return h.index.Holds(ch, h.seq)
 	}
 	return nil
+}
+
+// has: this process has what the log holds of a channel. Who keeps it in memory only has not if the log was opened, for the sake
+// of another topic, just as it was about to be announced (beginAgain): it would give the others nothing in the place of that.
+func (s *logSet) has(sg derecho.SubgroupID, ch derecho.ChannelID) bool {
+	s.mu.Lock()
+	taken := s.topics[ch]
+	s.mu.Unlock()
+	if !taken {
+		_, taken = s.recovered.Load(channelKey{sg, ch})
+	}
+	return taken || s.p.stores(ch)
 }
 
 // onDisk is the log of a subgroup if it has its place.

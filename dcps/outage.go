@@ -7,6 +7,7 @@ import (
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/internal/sequence"
+	"github.com/omg-dds-go/dds/topic"
 )
 
 // What the core tells of members that are silent or fail, and of this node being cut off.
@@ -168,6 +169,21 @@ func (p *DomainParticipant) replicates(ch derecho.ChannelID) bool {
 	}
 	for r := range p.readers.all() {
 		if r.channel == ch && r.durable && !r.ended.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// stores tells whether a PERSISTENT endpoint of this process, announced or about to be, is a replica of a channel.
+func (p *DomainParticipant) stores(ch derecho.ChannelID) bool {
+	for w := range p.writers.all() {
+		if w.at.ch == ch && w.path == topic.Logged {
+			return true
+		}
+	}
+	for r := range p.readers.all() {
+		if r.channel == ch && r.stored {
 			return true
 		}
 	}

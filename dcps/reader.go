@@ -40,6 +40,7 @@ type reader struct {
 	channel   derecho.ChannelID
 	subgroups []derecho.SubgroupID
 	durable   bool // wants history
+	stored    bool // of a PERSISTENT reader: it has a log
 	builtin   bool // of a built-in topic: the domain knows nothing of it
 	inOrder   bool // PRESENTATION ordered_access in access_scope TOPIC or GROUP
 	oneByOne  bool // in GROUP: a read or take has one sample at most, as the next one may be another reader's (§2.2.2.5.3.8)

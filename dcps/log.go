@@ -407,6 +407,10 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 		err = d.writers.Truncate(whole) // what is torn was told to nobody, and what comes next is to be found
 	}
 	if err == nil {
+		// A process that was killed may not have synced its last entries. Their writers may live, and are not noted again.
+		err = d.writers.Sync()
+	}
+	if err == nil {
 		d.epochs, err = openEpochs(epochsFile(dir), found.Last)
 	}
 	if err != nil {

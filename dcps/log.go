@@ -387,6 +387,8 @@ func (g *groupLog) start(dir, owner string) error {
 
 // openDisk opens the log in a directory and the files beside it.
 func openDisk(dir string, o storage.Options) (*diskLog, error) {
+	var of firstOf
+	o.Found = of.see
 	log, found, err := storage.Open(dir, o)
 	if err != nil {
 		return nil, err
@@ -395,7 +397,7 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 	path := writersFile(dir)
 	past, whole, err := readWriters(path)
 	if err == nil {
-		err = checkWriters(log, path, past, whole)
+		err = of.check(path, past, whole)
 	}
 	if err == nil {
 		for key, info := range past {
@@ -676,25 +678,37 @@ func readWriters(path string) (found map[endpointKey][]byte, whole int64, err er
 	})
 }
 
-// checkWriters looks whether it is but torn what a file of writers lacks at its end, or all of it. An entry is on disk
-// before the first message of its writer: if there are messages of one that no entry names, the file was damaged or
-// lost, and nobody could be given these.
-func checkWriters(log *storage.Log, path string, past map[endpointKey][]byte, whole int64) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && whole > 0 && info.Size() == whole:
-		return nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
+// firstOf are the first messages of each writer in a log.
+type firstOf struct {
+	writers []endpointKey // in the order of these
+	first   map[endpointKey]storage.Version
+	last    endpointKey // that was seen
+}
+
+func (f *firstOf) see(r *storage.Record) {
+	key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
+	if key == f.last && f.first != nil {
+		return
 	}
-	for r, err := range log.Records(storage.Version{}) {
-		if err != nil {
-			return err
-		}
-		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
+	f.last = key
+	if _, met := f.first[key]; met {
+		return
+	}
+	if f.first == nil {
+		f.first = make(map[endpointKey]storage.Version)
+	}
+	f.first[key] = r.Version
+	f.writers = append(f.writers, key)
+}
+
+// check looks whether it is but torn what a file of writers lacks at its end, or all of it. An entry is on disk before the
+// first message of its writer: if there are messages of one that no entry names, the file was damaged or lost, and nobody
+// could be given these. What is lost need not leave a part of an entry: a file that was longer ends where it ended before.
+func (f *firstOf) check(path string, past map[endpointKey][]byte, whole int64) error {
+	for _, key := range f.writers {
 		if _, named := past[key]; !named {
 			return &storage.CorruptError{Path: path, Offset: whole,
-				Reason: fmt.Sprintf("the entry of writer %d of node %v is damaged or missing, and the log has messages of it, the first is %v", key.id, key.node, r.Version)}
+				Reason: fmt.Sprintf("the entry of writer %d of node %v is damaged or missing, and the log has messages of it, the first is %v", key.id, key.node, f.first[key])}
 		}
 	}
 	return nil

@@ -22,8 +22,9 @@ func TestWritersOfALogAreLost(t *testing.T) {
 			b[len(b)-1] ^= 1
 			require.NoError(t, os.WriteFile(path, b, 0o644))
 		},
-		"the file is cut":  func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, int64(lengthOf(t, path)-1))) },
-		"the file is gone": func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) },
+		"the file is cut":                func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, int64(lengthOf(t, path)-1))) },
+		"the file ends before the entry": func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) },
+		"the file is gone":               func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) },
 		"another entry is torn": func(t *testing.T, path string) {
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -62,6 +63,29 @@ func TestWritersOfALogAreLost(t *testing.T) {
 			require.ErrorContains(t, err, path)
 		})
 	}
+}
+
+// The file of writers has lost its last entry, and no part of that is left. The messages of that writer were left out without a
+// word.
+func TestEntryOfALogIsLostWhole(t *testing.T) {
+	d := onCore(t, Settings{})
+	dir := t.TempDir()
+	a := d.nodeAt(t, dir)
+	w := a.store(t)
+	path := writersFile(a.p.logDir(w.at.sg))
+	before := lengthOf(t, path)
+	other := a.writer(t, persistentQos())
+	write(t, other, 7, 7)
+	require.NoError(t, other.WaitForDurable(patiently(t)))
+	require.NoError(t, a.p.Close())
+	require.NoError(t, os.Truncate(path, int64(before)))
+
+	b := d.nodeAt(t, dir)
+	_, err := NewDataReader(b.sub, b.topic(t), WithReaderQos(readerQos(func(q *qos.DataReader) {
+		q.Durability.Kind = qos.DurabilityPersistent
+	})))
+	require.ErrorIs(t, err, storage.ErrCorrupt)
+	require.ErrorContains(t, err, path)
 }
 
 // A writer that gets another QoS, and stores more, is that of the later one after a restart of all, as it is for those

@@ -23,6 +23,9 @@ type Options struct {
 	// Go runs what the log does beside its callers: making the next segment. nil is a goroutine, which ends before Close
 	// does. A simulation runs it at once.
 	Go func(func())
+	// Found, if not nil, is called by Open, and by Verify, for each record that the log holds, in order. The Record and its
+	// Payload are valid for the call.
+	Found func(*Record)
 	// LogID tells this log's segments from other logs'. It is used for a new log only; 0 draws
 	// one at random, which is right outside of tests.
 	LogID uint64

@@ -78,6 +78,9 @@ func inspect(o Options, dir string) (Recovery, survey, error) {
 			}
 			r.Last = rec.Version
 			r.Records++
+			if o.Found != nil {
+				o.Found(rec)
+			}
 			r.PayloadBytes += uint64(len(rec.Payload))
 		}
 		return true

@@ -504,8 +504,12 @@ func compareKeys(a, b endpointKey) int {
 	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))
 }
 
+// used: something is kept of a writer, or disposed by it.
 func (s *store) used(w *storedWriter) bool {
 	for _, in := range s.instances {
+		if in.disposed != nil && in.disposed.w == w {
+			return true
+		}
 		for _, l := range in.lines {
 			if l.w == w {
 				return true
@@ -626,6 +630,7 @@ const (
 	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
 	stateOpen        = 2 // it is of a coherent set that has not ended
 	stateDisposed    = 4 // it is the latest of its instance, which is disposed since: when(i64) and when it is forgotten(i64) follow the sample
+	stateDisposedBy  = 8 // by another writer, whose index(u32) follows that. Not of states of earlier versions
 	stateWriterSize  = 8 + 4 + 1 + 4
 	stateRecordSize  = 4 + 16 + 1 + 4 + 8 + 8 + 8 + 4
 )
@@ -692,7 +697,9 @@ func (s *store) snapshot() func() []byte {
 			out = le.AppendUint32(out, index[r.w])
 			out = append(out, r.handle[:]...)
 			by, isDisposed := disposed[r]
-			out = append(out, boolByte(last[r])*stateUnregisters|boolByte(open[r])*stateOpen|boolByte(isDisposed)*stateDisposed)
+			byOther := isDisposed && by.w != r.w
+			out = append(out, boolByte(last[r])*stateUnregisters|boolByte(open[r])*stateOpen|
+				boolByte(isDisposed)*stateDisposed|boolByte(byOther)*stateDisposedBy)
 			out = le.AppendUint32(out, m.Epoch)
 			out = le.AppendUint64(out, m.Seq)
 			out = le.AppendUint64(out, m.WriterSeq)
@@ -702,6 +709,9 @@ func (s *store) snapshot() func() []byte {
 			if isDisposed {
 				out = le.AppendUint64(out, uint64(by.ns))
 				out = le.AppendUint64(out, uint64(by.end))
+				if byOther {
+					out = le.AppendUint32(out, index[by.w])
+				}
 			}
 		}
 		return out
@@ -813,11 +823,15 @@ func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
 		a.i64(&by.ns)
 		a.i64(&by.end)
 	}
+	disposer := index
+	if flags&stateDisposedBy != 0 {
+		a.u32(&disposer)
+	}
 	if a.err != nil {
 		return fmt.Errorf("%w: %w", errState, a.err)
 	}
-	if int(index) >= len(writers) {
-		return fmt.Errorf("%w: a sample of writer %d of %d", errState, index, len(writers))
+	if n := max(index, disposer); int64(n) >= int64(len(writers)) {
+		return fmt.Errorf("%w: a sample of writer %d of %d", errState, n, len(writers))
 	}
 	w := writers[index]
 	m.Kind, m.Sender, m.Writer = kindData, w.key.node, w.key.id
@@ -836,7 +850,7 @@ func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
 	}
 	if flags&stateDisposed != 0 {
 		s.clock = max(s.clock, by.ns)
-		s.restore(w, h, by)
+		s.restore(writers[disposer], h, by)
 	}
 	return nil
 }

@@ -63,11 +63,29 @@ func TestLoadedStateIsWhatWasSaved(t *testing.T) {
 	})
 }
 
+// Who disposed an instance counts for when it is forgotten, and for whom the disposal is: also for who takes over the state, and
+// when another writer has the latest sample, and that of the disposal has ended.
+func TestLoadedStateHasWhoDisposed(t *testing.T) {
+	s, m := newStore(), sending{}
+	stays, goes := aWriter(1, keepAll), aWriter(2, func(q *qos.DataWriter) { q.DurabilityService.ServiceCleanupDelay = 10 })
+	s.add(stays, m.message(kindData, 0, 0), instanceHandle(1))
+	s.add(goes, m.message(kindDispose, 0, 1), instanceHandle(1))
+	s.end(goes.key)
+	got, err := loadStore(s.save())
+	require.NoError(t, err)
+	for _, s := range []*store{s, got} {
+		s.add(stays, m.message(kindUnregister, 0, 2), instanceHandle(1))
+		by := s.instances[instanceHandle(1)].disposed
+		require.Equal(t, goes.key, by.w.key)
+		require.Equal(t, int64(12), by.end)
+	}
+	require.Equal(t, s.save(), got.save())
+}
+
 // Whatever was kept, who takes over the state goes on like who gave it.
 func TestLoadedStateGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, m := newStore(), sending{}
-		cleanup := rapid.SampledFrom([]time.Duration{0, 10}).Draw(t, "service_cleanup_delay")
 		var writers []*endpoint
 		for i := range 3 {
 			writers = append(writers, aWriter(derecho.NodeID(i+1), func(q *qos.DataWriter) {
@@ -77,7 +95,7 @@ func TestLoadedStateGoesOnAlike(t *testing.T) {
 					q.History.Depth = int32(rapid.IntRange(1, 4).Draw(t, "depth"))
 				}
 				q.DurabilityService.MaxSamples = int32(rapid.SampledFrom([]int{qos.LengthUnlimited, 3, 6}).Draw(t, "max_samples"))
-				q.DurabilityService.ServiceCleanupDelay = cleanup
+				q.DurabilityService.ServiceCleanupDelay = rapid.SampledFrom([]time.Duration{0, 10, 25}).Draw(t, "service_cleanup_delay")
 				q.Lifespan.Duration = rapid.SampledFrom([]time.Duration{qos.Infinite, 5, 20}).Draw(t, "lifespan")
 			}))
 		}

@@ -421,10 +421,7 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 		}
 		return nil, errors.Join(err, log.Close())
 	}
-	switch {
-	case d.epochs.made && found.Records > 0: // by a version that recorded no epochs
-		err = d.epochs.put(epochEntry{kind: entryBegin, epoch: found.Last.Epoch})
-	case found.Last.Epoch > d.epochs.index.Begun():
+	if found.Last.Epoch > d.epochs.index.Begun() {
 		// The disk has lost the beginning, which it had called durable. These messages do not count, and the number of their
 		// epoch is not used again.
 		var counts storage.Version

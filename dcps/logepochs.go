@@ -51,7 +51,6 @@ func epochsFile(dir string) string { return dir + ".epochs" }
 type epochFile struct {
 	f     *os.File
 	index derecho.LogIndex
-	made  bool // just now
 }
 
 // epochEntry is one entry.
@@ -73,9 +72,9 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	}
 	e := &epochFile{}
 	info, err := os.Stat(path)
-	if err == nil && len(entries) == 0 && last != (storage.Version{}) {
+	if len(entries) == 0 && last != (storage.Version{}) { // the file is there before the first message is
 		return nil, &storage.CorruptError{Path: path,
-			Reason: fmt.Sprintf("the entry that names the log is damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
+			Reason: fmt.Sprintf("the file, or the entry in it that names the log, is missing or damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
 	}
 	if begun := begunBy(entries); err == nil && info.Size() > whole && last.Epoch > begun {
 		return nil, &storage.CorruptError{Path: path, Offset: whole,
@@ -109,7 +108,7 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	for _, x := range entries {
 		x.follow(&e.index)
 	}
-	if e.made = e.index.ID == 0; e.made {
+	if e.index.ID == 0 {
 		var b [8]byte
 		_, _ = rand.Read(b[:])
 		b[0] |= 1

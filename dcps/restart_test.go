@@ -120,7 +120,6 @@ func TestEpochFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")
 	e, err := openEpochs(path, storage.Version{})
 	require.NoError(t, err)
-	require.True(t, e.made)
 	id := e.index.ID
 	require.NotZero(t, id)
 	start := func(epoch uint32, channels ...derecho.ChannelStart) {
@@ -212,6 +211,10 @@ func TestEpochFileDamaged(t *testing.T) {
 		require.NoError(t, err, "the first write is torn, and nothing came after it")
 		require.NoError(t, e.f.Close())
 	}
+	require.NoError(t, os.Remove(path))
+	_, err = openEpochs(path, storage.Version{Epoch: 5, Seq: 6})
+	require.ErrorIs(t, err, storage.ErrCorrupt, "it was there before the messages")
+	require.NoFileExists(t, path)
 }
 
 // A disk has lost what it had called durable: of the beginnings of epochs those are left that came behind messages

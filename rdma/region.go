@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
@@ -29,6 +30,17 @@ func (k Key) Fenced() bool { return k.Subgroup != 0 }
 
 func (k Key) String() string { return fmt.Sprintf("subgroup %d epoch %d", k.Subgroup, k.Epoch) }
 
+// Append appends what a link sends of the key, 8 bytes.
+func (k Key) Append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, k.Subgroup)
+	return binary.LittleEndian.AppendUint32(b, k.Epoch)
+}
+
+// ParseKey is the key at the beginning of b, which has the 8 bytes of it.
+func ParseKey(b []byte) Key {
+	return Key{Subgroup: binary.LittleEndian.Uint32(b), Epoch: binary.LittleEndian.Uint32(b[4:])}
+}
+
 // Shape is the size of a region. Owner and peer compute it from the same description, and a
 // provider refuses to open a region whose shape differs.
 type Shape struct {
@@ -45,6 +57,17 @@ func (s Shape) Check() error {
 		return fmt.Errorf("rdma: ring of %d bytes, want 0 or a power of two from %d to %d", s.Ring, CellAlign, MaxRing)
 	}
 	return nil
+}
+
+// Append appends what a link sends of the shape, 8 bytes.
+func (s Shape) Append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(s.Cells))
+	return binary.LittleEndian.AppendUint32(b, uint32(s.Ring))
+}
+
+// ParseShape is the shape at the beginning of b, which has the 8 bytes of it. What a peer sent has to pass Check.
+func ParseShape(b []byte) Shape {
+	return Shape{Cells: int(binary.LittleEndian.Uint32(b)), Ring: int(binary.LittleEndian.Uint32(b[4:]))}
 }
 
 // Serves reports whether a region of this shape can be opened as one of another: with the ring, or the cells only.

@@ -61,3 +61,12 @@ func TestWithRing(t *testing.T) {
 	require.Equal(t, byte(42), both.Ring()[7])
 	require.Equal(t, uint64(5), both.Cell(2).Load())
 }
+
+// What another build sends has the same bytes.
+func TestKeyAndShapeBytes(t *testing.T) {
+	key, shape := Key{Subgroup: 0x01020304, Epoch: 5}, Shape{Cells: 6, Ring: CellAlign}
+	b := shape.Append(key.Append([]byte{9}))
+	require.Equal(t, []byte{9, 4, 3, 2, 1, 5, 0, 0, 0, 6, 0, 0, 0, 0, 16, 0, 0}, b)
+	require.Equal(t, key, ParseKey(b[1:]))
+	require.Equal(t, shape, ParseShape(b[9:]))
+}

@@ -1,7 +1,6 @@
 package shm
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -277,7 +276,7 @@ func (l *Link) Open(key rdma.Key, shape rdma.Shape) {
 		if has {
 			o.m.Close()
 		}
-		l.out.Put(packet{appendShape(appendKey([]byte{msgOpen}, key), shape), -1})
+		l.out.Put(packet{shape.Append(key.Append([]byte{msgOpen})), -1})
 	}
 	l.exp.Offer(l, key)
 }
@@ -320,17 +319,17 @@ func (l *Link) answered(key rdma.Key) (rdma.Shape, bool) {
 // Export answers Exporter.Want with the memory of the region, or err says why there is none.
 func (l *Link) Export(key rdma.Key, m *Memory, err error) {
 	if err == nil {
-		err = l.pass(appendKey([]byte{msgOpened}, key), m)
+		err = l.pass(key.Append([]byte{msgOpened}), m)
 	}
 	if err != nil {
-		l.out.Put(packet{append(appendKey([]byte{msgOpenFail}, key), err.Error()...), -1})
+		l.out.Put(packet{append(key.Append([]byte{msgOpenFail}), err.Error()...), -1})
 	}
 }
 
 // Offer hands the peer the memory of a region that it has not asked for. An offer that can not be made does no harm: the
 // peer asks.
 func (l *Link) Offer(key rdma.Key, shape rdma.Shape, m *Memory) {
-	_ = l.pass(appendShape(appendKey([]byte{msgOffer}, key), shape), m)
+	_ = l.pass(shape.Append(key.Append([]byte{msgOffer})), m)
 }
 
 // pass sends a message with the memory.
@@ -350,24 +349,6 @@ func (p packet) close() {
 	if p.fd >= 0 {
 		unix.Close(p.fd)
 	}
-}
-
-func appendKey(b []byte, key rdma.Key) []byte {
-	b = binary.LittleEndian.AppendUint32(b, key.Subgroup)
-	return binary.LittleEndian.AppendUint32(b, key.Epoch)
-}
-
-func appendShape(b []byte, shape rdma.Shape) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(shape.Cells))
-	return binary.LittleEndian.AppendUint32(b, uint32(shape.Ring))
-}
-
-func parseShape(b []byte) rdma.Shape {
-	return rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b)), Ring: int(binary.LittleEndian.Uint32(b[4:]))}
-}
-
-func parseKey(b []byte) rdma.Key {
-	return rdma.Key{Subgroup: binary.LittleEndian.Uint32(b), Epoch: binary.LittleEndian.Uint32(b[4:])}
 }
 
 // write sends what is queued until the outbox is closed, then says bye and closes its half.
@@ -467,10 +448,10 @@ var errDescriptors = fmt.Errorf("the memory of a peer can not be opened, raise t
 func (l *Link) handle(b []byte, fd int) error {
 	kind, b := b[0], b[1:]
 	if kind == msgOpened && len(b) == 8 && fd >= 0 {
-		return l.finishOpen(parseKey(b), fd)
+		return l.finishOpen(rdma.ParseKey(b), fd)
 	}
 	if kind == msgOffer && len(b) == 16 && fd >= 0 {
-		return l.takeOffer(parseKey(b), parseShape(b[8:]), fd)
+		return l.takeOffer(rdma.ParseKey(b), rdma.ParseShape(b[8:]), fd)
 	}
 	packet{fd: fd}.close()
 	switch {
@@ -479,13 +460,13 @@ func (l *Link) handle(b []byte, fd int) error {
 	case kind == msgControl:
 		l.events.Message(l, append([]byte(nil), b...))
 	case kind == msgOpen && len(b) == 16:
-		shape := parseShape(b[8:])
+		shape := rdma.ParseShape(b[8:])
 		if err := shape.Check(); err != nil {
 			return err
 		}
-		l.exp.Want(l, parseKey(b), shape)
+		l.exp.Want(l, rdma.ParseKey(b), shape)
 	case kind == msgOpenFail && len(b) >= 8:
-		key := parseKey(b)
+		key := rdma.ParseKey(b)
 		if _, wanted := l.answered(key); wanted {
 			l.events.Opened(l, key, nil, fmt.Errorf("shm: %s: %s: %s", l.peer.Name, key, b[8:]))
 		}

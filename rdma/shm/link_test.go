@@ -257,7 +257,7 @@ func offering(t *testing.T) (n *node, l *Link, memory file, offer func(keys ...r
 	return n, l, fileOf(t, m.fd), func(keys ...rdma.Key) {
 		t.Helper()
 		for _, k := range keys {
-			_, _, err := peer.WriteMsgUnix(appendShape(appendKey([]byte{msgOffer}, k), shape), unix.UnixRights(m.fd), nil)
+			_, _, err := peer.WriteMsgUnix(shape.Append(k.Append([]byte{msgOffer})), unix.UnixRights(m.fd), nil)
 			require.NoError(t, err)
 		}
 		_, err := peer.Write([]byte{msgControl})
@@ -332,7 +332,7 @@ func TestOfferThatCanNotBeTaken(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, l, peer := halted(t)
-			_, _, errOffer := peer.WriteMsgUnix(appendShape(appendKey([]byte{msgOffer}, key), shape), unix.UnixRights(c.fd), nil)
+			_, _, errOffer := peer.WriteMsgUnix(shape.Append(key.Append([]byte{msgOffer})), unix.UnixRights(c.fd), nil)
 			_, errMessage := peer.Write([]byte{msgControl, 'x'})
 			var limit unix.Rlimit
 			errLimit := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
@@ -353,7 +353,7 @@ func TestOfferThatCanNotBeTaken(t *testing.T) {
 			asked := make([]byte, 100)
 			size, err := peer.Read(asked)
 			require.NoError(t, err)
-			require.Equal(t, appendShape(appendKey([]byte{msgOpen}, key), shape), asked[:size])
+			require.Equal(t, shape.Append(key.Append([]byte{msgOpen})), asked[:size])
 		})
 	}
 }
@@ -365,7 +365,7 @@ func TestRowWithoutADescriptor(t *testing.T) {
 	defer row.Close()
 	n, l, peer := halted(t)
 	l.Open(key, shape)
-	_, _, errRow := peer.WriteMsgUnix(appendKey([]byte{msgOpened}, key), unix.UnixRights(row.fd), nil)
+	_, _, errRow := peer.WriteMsgUnix(key.Append([]byte{msgOpened}), unix.UnixRights(row.fd), nil)
 	var limit unix.Rlimit
 	errLimit := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
 	errFew := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: limit.Max})
@@ -502,7 +502,7 @@ func halted(t *testing.T) (*node, *Link, *net.UnixConn) {
 }
 
 func TestMalformedMessages(t *testing.T) {
-	keyBytes := appendKey(nil, key)
+	keyBytes := key.Append(nil)
 	openOf := func(cells, ring uint32) []byte {
 		b := append([]byte{msgOpen}, keyBytes...)
 		b = binary.LittleEndian.AppendUint32(b, cells)
@@ -566,9 +566,9 @@ func TestUnaskedAnswersAreDropped(t *testing.T) {
 	require.NoError(t, err)
 	defer m.Close()
 	for range 10 {
-		_, _, err = peer.WriteMsgUnix(appendKey([]byte{msgOpened}, key), unix.UnixRights(m.fd), nil)
+		_, _, err = peer.WriteMsgUnix(key.Append([]byte{msgOpened}), unix.UnixRights(m.fd), nil)
 		require.NoError(t, err)
-		_, err = peer.Write(append(appendKey([]byte{msgOpenFail}, key), "no"...))
+		_, err = peer.Write(append(key.Append([]byte{msgOpenFail}), "no"...))
 		require.NoError(t, err)
 	}
 	_, err = peer.Write([]byte{msgControl, 'x'})

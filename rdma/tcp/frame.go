@@ -44,15 +44,6 @@ func appendFrame(b []byte, kind byte, n int) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(1+n)), kind)
 }
 
-func appendKey(b []byte, key rdma.Key) []byte {
-	b = binary.LittleEndian.AppendUint32(b, key.Subgroup)
-	return binary.LittleEndian.AppendUint32(b, key.Epoch)
-}
-
-func parseKey(b []byte) rdma.Key {
-	return rdma.Key{Subgroup: binary.LittleEndian.Uint32(b), Epoch: binary.LittleEndian.Uint32(b[4:])}
-}
-
 // position is what one end has of the other's, when a session is resumed.
 type position struct {
 	received uint64              // numbered frames
@@ -63,7 +54,7 @@ func (p position) frame() []byte {
 	b := frame(framePosition, 8+len(p.tails)*tailBytes)
 	b = binary.LittleEndian.AppendUint64(b, p.received)
 	for key, tail := range p.tails {
-		b = binary.LittleEndian.AppendUint64(appendKey(b, key), tail)
+		b = binary.LittleEndian.AppendUint64(key.Append(b), tail)
 	}
 	return b
 }
@@ -74,7 +65,7 @@ func parsePosition(b []byte) (position, bool) {
 	}
 	p := position{received: binary.LittleEndian.Uint64(b), tails: map[rdma.Key]uint64{}}
 	for b = b[8:]; len(b) > 0; b = b[tailBytes:] {
-		p.tails[parseKey(b)] = binary.LittleEndian.Uint64(b[8:])
+		p.tails[rdma.ParseKey(b)] = binary.LittleEndian.Uint64(b[8:])
 	}
 	return p, true
 }

@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -247,9 +246,7 @@ func (l *Link) Open(key rdma.Key, shape rdma.Shape) {
 	l.mu.Lock()
 	l.opening[key] = shape
 	l.mu.Unlock()
-	b := appendKey(frame(frameOpen, 16), key)
-	b = binary.LittleEndian.AppendUint32(b, uint32(shape.Cells))
-	l.out.Put(binary.LittleEndian.AppendUint32(b, uint32(shape.Ring)))
+	l.out.Put(shape.Append(key.Append(frame(frameOpen, 16))))
 }
 
 // Release implements rdma.Link.
@@ -264,7 +261,7 @@ func (l *Link) Release(key rdma.Key) {
 // gets the cells only.
 func (l *Link) Export(key rdma.Key, r *rdma.Region, ring bool, err error) {
 	if err != nil {
-		l.out.Put(append(appendKey(frame(frameOpenFail, 8+len(err.Error())), key), err.Error()...))
+		l.out.Put(append(key.Append(frame(frameOpenFail, 8+len(err.Error()))), err.Error()...))
 		return
 	}
 	n := r.Shape().Cells

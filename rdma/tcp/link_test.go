@@ -391,9 +391,7 @@ func closeToSlowPeer(t *testing.T) time.Duration {
 	l := NewLink(cb, n.config("slow"))
 	go l.Run()
 	own := n.register(key, rdma.Shape{Cells: 1 << 12, Ring: 4096})
-	b := appendKey(frame(frameOpen, 16), key)
-	b = binary.LittleEndian.AppendUint32(b, 1<<12)
-	_, err := ca.Write(binary.LittleEndian.AppendUint32(b, 0))
+	_, err := ca.Write(rdma.Shape{Cells: 1 << 12}.Append(key.Append(frame(frameOpen, 16))))
 	require.NoError(t, err)
 	_, err = io.ReadFull(ca, make([]byte, 5))
 	require.NoError(t, err, "it is exported")
@@ -446,7 +444,7 @@ func TestPostAllocatesNothing(t *testing.T) {
 // --- frames made by hand
 
 func write(pos uint64, cells [][2]uint64, data string) []byte {
-	b := appendKey(frame(frameWrite, writeHeader-5+len(cells)*cellBytes+len(data)), key)
+	b := key.Append(frame(frameWrite, writeHeader-5+len(cells)*cellBytes+len(data)))
 	b = binary.LittleEndian.AppendUint64(b, pos)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(cells)))
@@ -482,9 +480,9 @@ var pairs = map[string]func(t testing.TB) (here, there net.Conn){
 }
 
 func TestMalformedFrames(t *testing.T) {
-	openedFrame := appendKey(frame(frameOpened, 8), key)
+	openedFrame := key.Append(frame(frameOpened, 8))
 	open := func(cells, ring uint32) []byte {
-		b := appendKey(frame(frameOpen, 16), key)
+		b := key.Append(frame(frameOpen, 16))
 		b = binary.LittleEndian.AppendUint32(b, cells)
 		return binary.LittleEndian.AppendUint32(b, ring)
 	}
@@ -499,7 +497,7 @@ func TestMalformedFrames(t *testing.T) {
 		{"no length", []byte{0, 0, 0, 0, frameControl}, "frame of -1 bytes"},
 		{"endless control", []byte{0xff, 0xff, 0xff, 0xff, frameControl}, "frame of 4294967294 bytes"},
 		{"short key", append(frame(frameOpen, 3), 1, 2, 3), "short frame"},
-		{"open without shape", appendKey(frame(frameOpen, 8), key), "short frame"},
+		{"open without shape", key.Append(frame(frameOpen, 8)), "short frame"},
 		{"open of no cells", open(0, 0), "0 cells"},
 		{"open of a huge ring", open(1, 1<<31), "ring of"},
 		{"short write", append(frame(frameWrite, 3), 1, 2, 3), "short write frame"},
@@ -553,15 +551,15 @@ func TestMalformedFrames(t *testing.T) {
 }
 
 func FuzzFrames(f *testing.F) {
-	openedFrame := appendKey(frame(frameOpened, 8), key)
+	openedFrame := key.Append(frame(frameOpened, 8))
 	f.Add(openedFrame)
 	f.Add(append(append([]byte(nil), openedFrame...), write(0, [][2]uint64{{0, 3}, {7, 1}}, "abc")...))
 	f.Add(write(0, nil, ""))
 	f.Add(append(append(append([]byte(nil), openedFrame...), ahead(0, "abc")...), write(3, [][2]uint64{{0, 5}, {7, 1}}, "de")...))
 	f.Add(append(frame(frameControl, 2), "hi"...))
 	f.Add(append(frame(frameConfirm, 8), 0, 0, 0, 0, 0, 0, 0, 0))
-	f.Add(append(frame(frameBye, 0), appendKey(frame(frameWithdrawn, 8), key)...))
-	f.Add(append(appendKey(frame(frameOpenFail, 10), key), "no"...))
+	f.Add(append(frame(frameBye, 0), key.Append(frame(frameWithdrawn, 8))...))
+	f.Add(append(key.Append(frame(frameOpenFail, 10)), "no"...))
 	f.Add(append(append([]byte(nil), openedFrame...), write(0, [][2]uint64{{0, 4096}, {7, 1}}, string(make([]byte, 4096)))...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for kind, pair := range pairs {

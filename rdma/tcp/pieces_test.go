@@ -102,7 +102,7 @@ func writes(b []byte) (all []writeFrame) {
 			continue
 		}
 		f := writeFrame{
-			kind: b[4], key: parseKey(b[5:]), pos: binary.LittleEndian.Uint64(b[13:]),
+			kind: b[4], key: rdma.ParseKey(b[5:]), pos: binary.LittleEndian.Uint64(b[13:]),
 			bytes: int(binary.LittleEndian.Uint32(b[21:])), cells: map[uint32]uint64{},
 		}
 		for i := range binary.LittleEndian.Uint32(b[25:]) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/omg-dds-go/dds/rdma"
 )
 
 // Over most links of an idle group only heartbeats go, which nobody waits for: they are posted quietly, and looked at when
@@ -164,7 +166,7 @@ func (l *Link) applyQuiet(z *nap) bool {
 			break
 		}
 		l.mu.Lock()
-		region := l.copies[parseKey(head)]
+		region := l.copies[rdma.ParseKey(head)]
 		l.mu.Unlock()
 		if region != nil { // else it was released here
 			cells := b[writeHeader:n]

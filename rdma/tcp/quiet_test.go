@@ -133,7 +133,7 @@ func TestHushedLinkLooksToTheEnd(t *testing.T) {
 	require.Eventually(t, func() bool { return l.nap.Load() != nil }, patience, 10*time.Microsecond)
 	var b []byte
 	for _, cells := range []int{8, 8, 8, 9} { // of a region that was released here
-		b = appendKey(appendFrame(b, frameQuiet, writeHeader-5+cells*cellBytes), key)
+		b = key.Append(appendFrame(b, frameQuiet, writeHeader-5+cells*cellBytes))
 		b = append(b, make([]byte, 8+4)...) // no ring bytes
 		b = binary.LittleEndian.AppendUint32(b, uint32(cells))
 		b = append(b, make([]byte, cells*cellBytes)...)

@@ -195,7 +195,7 @@ func (l *Link) read(c *connection) error {
 				return err
 			}
 			if kind == frameOpened { // a new copy
-				delete(r.beyond, parseKey(b))
+				delete(r.beyond, rdma.ParseKey(b))
 			}
 		}
 	}
@@ -216,7 +216,7 @@ func (l *Link) confirm(b []byte) error {
 // tail that it loaded; they are above it until the tail cell is stored. If the connection breaks
 // before, the bytes are sent again, to the same place. Of a frame of bytes ahead it notes that they are there.
 func (l *Link) apply(r *input, kind byte, head []byte, rest int, cells []byte) ([]byte, error) {
-	key := parseKey(head)
+	key := rdma.ParseKey(head)
 	pos := binary.LittleEndian.Uint64(head[8:])
 	n := int(binary.LittleEndian.Uint32(head[16:]))
 	count := int(binary.LittleEndian.Uint32(head[20:]))
@@ -324,15 +324,15 @@ func (l *Link) handle(kind byte, b []byte) error {
 		if len(b) < 16 {
 			return errors.New("short frame")
 		}
-		shape := rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b[8:])), Ring: int(binary.LittleEndian.Uint32(b[12:]))}
+		shape := rdma.ParseShape(b[8:])
 		if err := shape.Check(); err != nil {
 			return err
 		}
-		l.cfg.Exporter.Want(l, parseKey(b), shape)
+		l.cfg.Exporter.Want(l, rdma.ParseKey(b), shape)
 	case frameOpened:
-		l.opened(parseKey(b))
+		l.opened(rdma.ParseKey(b))
 	case frameOpenFail:
-		l.openFailed(parseKey(b), b[8:])
+		l.openFailed(rdma.ParseKey(b), b[8:])
 	}
 	l.received.Add(1)
 	l.out.Nudge() // the writer confirms it

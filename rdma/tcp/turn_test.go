@@ -57,9 +57,7 @@ func TestOneWriteATurn(t *testing.T) {
 	for i := range own {
 		keys[i] = rdma.Key{Subgroup: 3, Epoch: uint32(i + 1)}
 		own[i] = n.register(keys[i], shape)
-		b := appendKey(frame(frameOpen, 16), keys[i])
-		b = binary.LittleEndian.AppendUint32(b, uint32(shape.Cells))
-		_, err := peer.Write(binary.LittleEndian.AppendUint32(b, uint32(shape.Ring)))
+		_, err := peer.Write(shape.Append(keys[i].Append(frame(frameOpen, 16))))
 		require.NoError(t, err)
 	}
 	for seen := 0; seen < regions; {

@@ -293,7 +293,7 @@ func (t *turn) begin(p *pace) {
 
 // derive adds a numbered frame that speaks of an export.
 func (t *turn) derive(kind byte, key rdma.Key) {
-	b := appendKey(frame(kind, 8), key)
+	b := key.Append(frame(kind, 8))
 	t.vec = append(t.vec, b)
 	t.derived = append(t.derived, keptFrame{b, true})
 }
@@ -388,7 +388,7 @@ func (e *export) capture(t *turn, c *captured) error {
 	n = c.bytes
 	heads, start := t.heads, len(t.heads)
 	heads = appendFrame(heads, kind, writeHeader-5+changed*cellBytes+int(n))
-	heads = appendKey(heads, e.key)
+	heads = e.key.Append(heads)
 	heads = binary.LittleEndian.AppendUint64(heads, e.pos)
 	heads = binary.LittleEndian.AppendUint32(heads, uint32(n))
 	heads = binary.LittleEndian.AppendUint32(heads, uint32(changed))

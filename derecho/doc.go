@@ -17,7 +17,8 @@
 //	life       one incarnation of a node, its goroutines            life.go
 //	Driven     the same machine without any of these, for cluster   driven.go
 //	poller     one polling goroutine per process drives all nodes   poller.go
-//	machine    the protocol: Step(now), no goroutine, clock or I/O  machine.go  join.go  control.go
+//	machine    the protocol: Step(now), no goroutine, clock or I/O  machine.go  control.go
+//	view       who is a member: joining, two groups, leaving        view.go  join.go  meet.go  leave.go
 //	catalogue  endpoints -> descriptors of subgroups, pure          catalogue.go  members.go  roster.go
 //	subgroup   the sequence of epochs of one subgroup               subgroup.go
 //	reach      who is told of endpoints that senders reach late     reach.go

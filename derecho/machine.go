@@ -24,19 +24,6 @@ const (
 	excluded // the group goes on without it; it may join again as a new node
 )
 
-// view is the membership of the top-level group: the members of one epoch of the control subgroup,
-// in the order in which they joined.
-type view struct {
-	group   uint64 // drawn by the founder: two groups of one domain differ in it
-	epoch   uint32
-	members []rdma.PeerInfo
-	before  ending // of the view before
-}
-
-func (v *view) has(id NodeID) bool {
-	return slices.ContainsFunc(v.members, func(p rdma.PeerInfo) bool { return p.ID == uint64(id) })
-}
-
 // machine is the protocol. It has no goroutine, no clock and does no I/O: events go in, Step looks
 // at the tables and acts, and what it does to the outside goes through the fabric, the links and
 // the handler, in order. Whoever holds life.baton drives it.
@@ -138,12 +125,6 @@ type deferred struct {
 type openKey struct {
 	node NodeID
 	key  rdma.Key
-}
-
-// viewChange is what will differ in the next view.
-type viewChange struct {
-	joins  []rdma.PeerInfo
-	leaves []NodeID
 }
 
 // pendingEndpoint is an AddEndpoint or RemoveEndpoint under way.

@@ -36,8 +36,8 @@ var sleepFiles = map[string]string{}
 // arguments alone, so tests and simulations can drive them. Time is an argument.
 var pure = []string{
 	"cdr", "xtypes", "xtypes/notation", "qos", "topic", "sst", "smc", "idlc",
-	"derecho/machine.go", "derecho/join.go", "derecho/control.go", "derecho/catalogue.go", "derecho/members.go", "derecho/subgroup.go",
-	"derecho/epoch.go", "derecho/deliver.go", "derecho/wire.go",
+	"derecho/machine.go", "derecho/view.go", "derecho/join.go", "derecho/meet.go", "derecho/leave.go",
+	"derecho/control.go", "derecho/catalogue.go", "derecho/members.go", "derecho/subgroup.go", "derecho/epoch.go", "derecho/deliver.go", "derecho/wire.go",
 	"dcps/cache.go", "dcps/cacheread.go", "dcps/cachetime.go", "dcps/cacheorder.go", "dcps/cachesource.go", "dcps/duequeue.go", "dcps/store.go", "dcps/info.go",
 	"storage/format.go", "storage/scan.go", "storage/walk.go",
 	"rdma/region.go", "rdma/peerinfo.go",

@@ -144,7 +144,7 @@ func (d *Driven) isRecovering(w map[keptChannel]string) { d.recovering = w }
 func (d *Driven) newGroup(*subgroup)                    {}
 func (d *Driven) post(ev func(*machine))                { d.cb.Post(func() { d.m.handle(ev) }) }
 func (d *Driven) background(work func())                { d.cb.Background(work) }
-func (d *Driven) startLogger(l *logger)                 { l.schedule = func() { d.cb.Log(l.turn) } }
+func (d *Driven) startLogger(l *logger)                 { l.schedule = func() { d.cb.Log(l.writePending) } }
 
 // Events are for the fabric.
 func (d *Driven) Events() rdma.Events { return poster{d.post, func() {}} }

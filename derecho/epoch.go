@@ -79,8 +79,8 @@ type epoch struct {
 	uncounted bool
 	released  atomic.Bool // set by the poller: every member drained the epoch
 
-	sender *smc.Sender // nil if this member does not send
-	turn   *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
+	sender    *smc.Sender // nil if this member does not send
+	writersMu *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
 	// out are the links to the other members; replaced when one comes up.
 	out      atomic.Pointer[[]target]
 	channels struct {

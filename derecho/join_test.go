@@ -140,8 +140,8 @@ func TestLeaveWhileExcluded(t *testing.T) {
 				n, err := Join(ctxFor(t), c.cfg, newRecorder())
 				require.NoError(t, err)
 				rejoins(n, n.life.Load())
-				n.turn <- struct{}{} // behind a rejoin that waits for it
-				<-n.turn
+				n.endpointsMu <- struct{}{} // behind a rejoin that waits for it
+				n.unlockEndpoints()
 				require.Equal(t, left, thePoller.lives.Load(), "somebody is still driven")
 			}
 		}

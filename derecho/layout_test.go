@@ -19,7 +19,7 @@ func TestEpochLines(t *testing.T) {
 		"key": {unsafe.Offsetof(e.key), unsafe.Sizeof(e.key)}, "receivers": {unsafe.Offsetof(e.receivers), unsafe.Sizeof(e.receivers)},
 		"readers": {unsafe.Offsetof(e.readers), unsafe.Sizeof(e.readers)}, "receiving": {unsafe.Offsetof(e.receiving), unsafe.Sizeof(e.receiving)},
 		"table": {unsafe.Offsetof(e.table), unsafe.Sizeof(e.table)}, "off": {unsafe.Offsetof(e.off), unsafe.Sizeof(e.off)},
-		"sender": {unsafe.Offsetof(e.sender), unsafe.Sizeof(e.sender)}, "turn": {unsafe.Offsetof(e.turn), unsafe.Sizeof(e.turn)},
+		"sender": {unsafe.Offsetof(e.sender), unsafe.Sizeof(e.sender)}, "writersMu": {unsafe.Offsetof(e.writersMu), unsafe.Sizeof(e.writersMu)},
 		"out": {unsafe.Offsetof(e.out), unsafe.Sizeof(e.out)}, "held": {unsafe.Offsetof(e.held), unsafe.Sizeof(e.held)},
 		"waiters": {unsafe.Offsetof(e.waiters), unsafe.Sizeof(e.waiters)},
 	} {

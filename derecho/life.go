@@ -55,7 +55,7 @@ type life struct {
 	exclusion *error
 
 	// refused are the endpoints of the application that this incarnation has not announced, and why: refused.go.
-	// Guarded by Node.turn.
+	// Guarded by Node.endpointsMu.
 	refused map[EndpointID]refusal
 
 	former []rdma.PeerInfo // whom the incarnation before knew (others)
@@ -411,14 +411,14 @@ const rejoinDelay = 50 * time.Millisecond
 // rejoin begins another incarnation and announces in it what the application has.
 func (n *Node) rejoin(before *life) {
 	before.end()
-	n.turn <- struct{}{}
+	n.endpointsMu <- struct{}{}
 	defer func() {
 		for _, id := range n.rejoining.end() {
 			if ep := n.endpoints.find(0, id); ep != nil {
 				n.endpoints.delete(ep)
 			}
 		}
-		<-n.turn
+		n.unlockEndpoints()
 	}()
 	id := before.id
 	for {

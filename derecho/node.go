@@ -40,13 +40,14 @@ type Node struct {
 	// ctx ends when Leave is called, and the node begins no other incarnation.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// turn guards endpoints. It is held while they are looked at or changed, and while an incarnation announces them
-	// again, which does not wait for logs of others: never while one endpoint waits for the group.
-	turn      chan struct{}
-	endpoints endpointList // that AddEndpoint has announced, in that order
-	rejoining rejoining
+	// endpointsMu guards endpoints: full while somebody has it, so that who waits for it can give up. It is held while they
+	// are looked at or changed, and while an incarnation announces them again, which does not wait for logs of others: never
+	// while one endpoint waits for the group.
+	endpointsMu chan struct{}
+	endpoints   endpointList // that AddEndpoint has announced, in that order
+	rejoining   rejoining
 	// unusable are the subgroups of which the layer above was told that endpoints are refused, and not yet that none is
-	// any more. Guarded by turn.
+	// any more. Guarded by endpointsMu.
 	unusable []SubgroupID
 
 	outlets outlets
@@ -102,15 +103,15 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	}
 	cfg.shortenSlices()       // before threads are started, which inherit them,
 	defer cfg.shortenSlices() // and those that were being started
-	n := &Node{cfg: cfg, h: h, turn: make(chan struct{}, 1), endpoints: newEndpointList()}
+	n := &Node{cfg: cfg, h: h, endpointsMu: make(chan struct{}, 1), endpoints: newEndpointList()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.turn <- struct{}{} // an incarnation that is excluded at once waits until this one was looked at
+	n.endpointsMu <- struct{}{} // an incarnation that is excluded at once waits until this one was looked at
 	l, err := n.begin(newID(), nil)
 	if err != nil {
 		return nil, err
 	}
 	n.life.Store(l)
-	<-n.turn
+	n.unlockEndpoints()
 	for {
 		l := n.life.Load()
 		select {
@@ -206,8 +207,8 @@ func newID() NodeID {
 // shut ends the present incarnation, and lets no other begin.
 func (n *Node) shut() {
 	n.cancel()
-	n.turn <- struct{}{} // behind a rejoin that is under way, which ends at once
-	defer func() { <-n.turn }()
+	n.endpointsMu <- struct{}{} // behind a rejoin that is under way, which ends at once
+	defer n.unlockEndpoints()
 	n.life.Load().end()
 }
 
@@ -251,13 +252,13 @@ func (n *Node) await(ctx context.Context, ev func(m *machine, done func(error)))
 	return n.life.Load().await(ctx, ev)
 }
 
-// takeTurn waits until nobody else changes endpoints.
-func (n *Node) takeTurn(ctx context.Context) error {
+// lockEndpoints waits until nobody else has endpointsMu.
+func (n *Node) lockEndpoints(ctx context.Context) error {
 	if n.failure.Load() != nil || n.ctx.Err() != nil {
 		return n.down()
 	}
 	select {
-	case n.turn <- struct{}{}:
+	case n.endpointsMu <- struct{}{}:
 		return nil
 	case <-n.ctx.Done():
 		return ErrClosed
@@ -269,6 +270,8 @@ func (n *Node) takeTurn(ctx context.Context) error {
 	}
 }
 
+func (n *Node) unlockEndpoints() { <-n.endpointsMu }
+
 // AddEndpoint announces an endpoint of this node. When it returns, EndpointAdded was called for it
 // here, a writer can send, and what other members write from then on reaches a reader. ep.Node is filled in.
 func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
@@ -276,11 +279,11 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 		return err
 	}
 	for {
-		if err := n.takeTurn(ctx); err != nil {
+		if err := n.lockEndpoints(ctx); err != nil {
 			return err
 		}
 		l := n.life.Load()
-		<-n.turn
+		n.unlockEndpoints()
 		err := l.add(ctx, ep)
 		if err == nil {
 			err = n.note(ctx, l, ep)
@@ -300,10 +303,10 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 // note has an endpoint that was announced by an incarnation announced by those that follow. ErrExcluded: another one is
 // there already, and has not announced it.
 func (n *Node) note(ctx context.Context, l *life, ep Endpoint) error {
-	if err := n.takeTurn(ctx); err != nil {
+	if err := n.lockEndpoints(ctx); err != nil {
 		return err
 	}
-	defer func() { <-n.turn }()
+	defer n.unlockEndpoints()
 	if n.life.Load() != l {
 		return ErrExcluded
 	}
@@ -335,18 +338,18 @@ func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) e
 		return err
 	}
 	for {
-		if err := n.takeTurn(ctx); err != nil {
+		if err := n.lockEndpoints(ctx); err != nil {
 			return err
 		}
 		ep := n.endpoints.find(0, id)
 		if ep == nil {
-			<-n.turn
+			n.unlockEndpoints()
 			return fmt.Errorf("%w: no endpoint %d", ErrConfig, id)
 		}
 		ep.Info = info // an incarnation that begins meanwhile announces it so
 		l := n.life.Load()
 		_, refused := l.refused[id] // perhaps nobody knows it, and it is announced as it is then
-		<-n.turn
+		n.unlockEndpoints()
 		err := l.await(ctx, func(m *machine, done func(error)) {
 			if refused && m.own[id] == nil {
 				done(nil)
@@ -382,16 +385,16 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 		}
 		l := n.life.Load()
 		select {
-		case n.turn <- struct{}{}:
+		case n.endpointsMu <- struct{}{}:
 			if ep := n.endpoints.find(0, id); ep != nil {
 				n.endpoints.delete(ep)
 			}
 			l := n.life.Load()
 			_, refused := l.refused[id]
 			delete(l.refused, id)
-			<-n.turn
+			n.unlockEndpoints()
 			return l.remove(ctx, id, refused)
-		case <-l.over: // perhaps it rejoins now, which has the turn until it has announced all
+		case <-l.over: // perhaps it rejoins now, which has the lock until it has announced all
 		case <-n.ctx.Done():
 			return ErrClosed
 		case <-ctx.Done():

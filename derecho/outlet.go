@@ -65,7 +65,7 @@ func (o *Outlet) Try(size int) (Slot, bool) {
 		}
 	}
 	e := p.g.sending.Load()
-	if e == nil || e.held.Load() != 0 || e.turn != nil || len(e.desc.Waiting) > 0 || e.desc.Mode == Unordered {
+	if e == nil || e.held.Load() != 0 || e.writersMu != nil || len(e.desc.Waiting) > 0 || e.desc.Mode == Unordered {
 		return Slot{}, false
 	}
 	r, err := e.sender.Reserve(size)

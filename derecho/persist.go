@@ -58,7 +58,7 @@ type logger struct {
 	calls atomic.Uint64
 	seen  uint64        // calls when the poller looked last
 	stood time.Duration // how long it has seen the same call under way
-	// schedule, if not nil, is called instead of waking the goroutine: somebody else calls turn.
+	// schedule, if not nil, is called instead of waking the goroutine: somebody else calls writePending.
 	schedule func()
 	size     atomic.Int64 // bytes in pending; stored under mu
 	err      atomic.Pointer[error]
@@ -75,7 +75,7 @@ type logger struct {
 	closed  bool
 	spare   []LogBatch // empty
 
-	writing []logPart // of turn
+	writing []logPart // of writePending
 }
 
 // logMark is how far an epoch is in the log.
@@ -333,7 +333,7 @@ func (l *logger) nudge() {
 func (l *logger) run() {
 	defer close(l.done)
 	for range l.wake {
-		l.turn()
+		l.writePending()
 		l.mu.Lock()
 		closed := l.closed && len(l.pending) == 0
 		l.mu.Unlock()
@@ -343,8 +343,8 @@ func (l *logger) run() {
 	}
 }
 
-// turn writes what is pending and not held.
-func (l *logger) turn() {
+// writePending writes what is pending and not held.
+func (l *logger) writePending() {
 	l.mu.Lock()
 	n := slices.IndexFunc(l.pending, func(p logPart) bool { return l.held != 0 && p.epoch >= l.held })
 	if n < 0 {

@@ -52,10 +52,10 @@ func TestLoggerOwesBeginnings(t *testing.T) {
 	require.False(t, l.owes(b))
 	l.hold(2)
 	begin(2)
-	l.turn()
+	l.writePending()
 	require.True(t, l.owes(a), "one of two is written, the other is held")
 	l.hold(0)
-	l.turn()
+	l.writePending()
 	require.False(t, l.owes(a))
 
 	begin(3)
@@ -110,7 +110,7 @@ func TestLoggerIsWatchedByParts(t *testing.T) {
 		l.watch(limit-1, limit)
 	}
 	l.begin(epochStarts{1, []channelStarts{{channelLogs: channelLogs{Channel: 1}, since: 1}}})
-	l.turn()
+	l.writePending()
 	require.NoError(t, failed)
 	require.True(t, l.has(1, 1))
 	log.part = func() {
@@ -119,7 +119,7 @@ func TestLoggerIsWatchedByParts(t *testing.T) {
 		l.watch(1, limit)
 	}
 	l.begin(epochStarts{2, []channelStarts{{channelLogs: channelLogs{Channel: 1}, since: 2}}})
-	l.turn()
+	l.writePending()
 	require.ErrorContains(t, failed, "the disk has not answered for 10s", "a part may not")
 }
 
@@ -157,9 +157,9 @@ func TestLoggerHolds(t *testing.T) {
 			[]string{"epoch 1 1 since 1", "1: one", "2: one", "epoch 2 1 since 2", "1: two", "2: two", "epoch 3 1 since 3", "1: three", "2: three"}},
 		{"it comes as of a later epoch", func(l *logger) {
 			l.hold(4)
-			l.turn()
+			l.writePending()
 			l.begin(starts(4, 4))
-			l.turn()
+			l.writePending()
 			l.state(channelState{epoch: 4, channel: b, state: []byte("later")})
 			l.hold(0)
 		}, []string{"epoch 1 1 since 1", "1: one", "2: one", "epoch 2 1 since 2", "1: two", "2: two", "epoch 3 1 since 3", "1: three", "2: three",
@@ -181,12 +181,12 @@ func TestLoggerHolds(t *testing.T) {
 			l.hold(2)
 			l.begin(starts(2, 2))
 			both(2, "two")
-			l.turn()
+			l.writePending()
 			require.Equal(t, test.want[:3], log.lines)
 			l.begin(starts(3, 2))
 			both(3, "three")
 			test.do(l)
-			l.turn()
+			l.writePending()
 			require.Equal(t, test.want, log.lines)
 		})
 	}
@@ -216,7 +216,7 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 		{"it goes on without", func(l *logger) { l.begin(start(3, 3, 0, a)) }, 2},
 		{"it keeps another only", func(l *logger) { l.begin(start(3, 3, 0, b)) }, 2},
 		{"it keeps nothing any more", func(l *logger) {
-			l.turn()
+			l.writePending()
 			l.forgo(a)
 		}, 2},
 	}
@@ -231,11 +231,11 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 			l.mark(one, 3)
 			l.begin(start(2, 2, 2, a)) // its state does not come
 			l.mark(two, 2)
-			l.turn()
+			l.writePending()
 			require.EqualValues(t, 2, two.persisted.Load(), "nothing has come of the channel")
 			put(two)
 			l.mark(two, 4)
-			l.turn()
+			l.writePending()
 			require.EqualValues(t, 3, one.persisted.Load(), "what is before does not wait")
 			require.EqualValues(t, 4, two.written.Load())
 			require.EqualValues(t, 2, two.persisted.Load())
@@ -246,13 +246,13 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 			// In one turn with what follows, too.
 			l.mark(two, 5)
 			test.do(l)
-			l.turn()
+			l.writePending()
 			require.EqualValues(t, test.tells, two.persisted.Load())
 			require.False(t, l.lags(two, true, nil), "nothing is waited for any more")
 
 			three := &epoch{desc: &descriptor{Epoch: 3}}
 			l.mark(three, 1)
-			l.turn()
+			l.writePending()
 			require.EqualValues(t, 1, three.persisted.Load())
 		})
 	}

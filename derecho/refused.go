@@ -68,7 +68,7 @@ type refusal struct {
 	open bool // it is being announced
 }
 
-// leaveOut notes why endpoints are refused, and tells what is new, once for each subgroup. Called in turn.
+// leaveOut notes why endpoints are refused, and tells what is new, once for each subgroup. The caller holds endpointsMu.
 func (n *Node) leaveOut(l *life, why map[EndpointID]error) {
 	type reason struct {
 		sg   SubgroupID
@@ -113,7 +113,7 @@ func (n *Node) insist(l *life, refused map[EndpointID]error) {
 	for {
 		var eps []Endpoint // to be announced
 		var left bool
-		if !n.inTurn(l, func() {
+		if !n.withEndpoints(l, func() {
 			for _, id := range slices.Sorted(maps.Keys(l.refused)) {
 				switch ep := n.endpoints.find(0, id); {
 				case ep == nil:
@@ -130,26 +130,26 @@ func (n *Node) insist(l *life, refused map[EndpointID]error) {
 		select {
 		case <-again.C:
 		case a := <-answers:
-			n.inTurn(l, func() { n.answered(l, a) })
+			n.withEndpoints(l, func() { n.answered(l, a) })
 			continue
 		case <-l.over:
 			return
 		case <-n.ctx.Done():
 			return
 		}
-		ready, why := l.reopen(eps) // not in turn: a disk may not answer
-		n.inTurn(l, func() {
+		ready, why := l.reopen(eps) // without the lock: a disk may not answer
+		n.withEndpoints(l, func() {
 			n.leaveOut(l, why)
 			n.announceAgain(l, ready, answers)
 		})
 	}
 }
 
-// inTurn does something while nobody else changes endpoints; false if the incarnation has ended.
-func (n *Node) inTurn(l *life, f func()) bool {
+// withEndpoints does something while nobody else changes endpoints; false if the incarnation has ended.
+func (n *Node) withEndpoints(l *life, f func()) bool {
 	select {
-	case n.turn <- struct{}{}:
-		defer func() { <-n.turn }()
+	case n.endpointsMu <- struct{}{}:
+		defer n.unlockEndpoints()
 		f()
 		return true
 	case <-l.over:
@@ -159,7 +159,7 @@ func (n *Node) inTurn(l *life, f func()) bool {
 }
 
 // tellAccepted tells of each subgroup of which no endpoint is refused any more: all were announced or withdrawn, be it
-// in this incarnation or, if it was told in an earlier one, when this one began. Called in turn.
+// in this incarnation or, if it was told in an earlier one, when this one began. The caller holds endpointsMu.
 func (n *Node) tellAccepted(l *life) {
 	n.unusable = slices.DeleteFunc(n.unusable, func(sg SubgroupID) bool {
 		for id := range l.refused {
@@ -172,7 +172,7 @@ func (n *Node) tellAccepted(l *life) {
 	})
 }
 
-// announceAgain announces endpoints that were refused, as they are now. Called in turn.
+// announceAgain announces endpoints that were refused, as they are now. The caller holds endpointsMu.
 func (n *Node) announceAgain(l *life, ready []Endpoint, answers chan<- announced) {
 	var eps []Endpoint
 	for _, ep := range ready {
@@ -200,7 +200,7 @@ func (n *Node) announceAgain(l *life, ready []Endpoint, answers chan<- announced
 	})
 }
 
-// answered notes what has become of an endpoint that was refused before. Called in turn.
+// answered notes what has become of an endpoint that was refused before. The caller holds endpointsMu.
 func (n *Node) answered(l *life, a announced) {
 	if _, known := l.refused[a.ep.ID]; !known {
 		return // withdrawn meanwhile

@@ -110,10 +110,10 @@ func TestRefusedAndWithdrawnAtOnce(t *testing.T) {
 	n.mustAdd(t, Endpoint{ID: 1, Channel: 9, Writes: ordered})
 	l := n.life.Load()
 	why := map[EndpointID]error{1: errFull}
-	n.turn <- struct{}{}
+	n.endpointsMu <- struct{}{}
 	l.refused = map[EndpointID]refusal{}
 	n.leaveOut(l, why)
-	<-n.turn
+	n.unlockEndpoints()
 	r.wait(t, "the refusal", func() bool { return errors.Is(r.failed, errFull) })
 	require.NoError(t, n.RemoveEndpoint(ctxFor(t), 1))
 	n.insist(l, why)

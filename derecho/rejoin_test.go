@@ -48,8 +48,8 @@ func TestIsolatedWhileItRejoins(t *testing.T) {
 		}
 		announce := func() {
 			close(later)
-			require.NoError(t, n.takeTurn(ctxFor(t))) // behind the rejoin
-			<-n.turn
+			require.NoError(t, n.lockEndpoints(ctxFor(t))) // behind the rejoin
+			n.unlockEndpoints()
 		}
 		isolate("it hears nobody")
 		out(ErrNoMajority)

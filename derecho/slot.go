@@ -52,7 +52,7 @@ func (s Slot) CommitAs(h *Header, size int) bool {
 		Kind: uint8(h.Kind), Flags: h.Flags,
 	}
 	switch e := s.e; {
-	case e.turn != nil || e.off.NoSendBatching || e.off.NoLatePosting:
+	case e.writersMu != nil || e.off.NoSendBatching || e.off.NoLatePosting:
 		s.res.Commit(head, size)
 		s.flush()
 	case s.res.Publish(head, size):
@@ -68,8 +68,8 @@ func (s Slot) Abort() {
 }
 
 func (s Slot) flush() {
-	if s.e.turn != nil {
-		s.e.endTurn()
+	if s.e.writersMu != nil {
+		s.e.flushAndUnlock()
 		return
 	}
 	s.e.flush()
@@ -158,7 +158,7 @@ func (n *Node) reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 		// Where many want the processor a round takes long.
 		looks := round < spinRounds && ctx.Err() == nil && (deadline.IsZero() || time.Now().Before(deadline))
 		switch {
-		case e.desc.Mode == Unordered && (!errors.Is(err, errTurn) || !looks):
+		case e.desc.Mode == Unordered && (!errors.Is(err, errBusy) || !looks):
 			return Slot{}, ErrWouldBlock
 		case looks:
 			if round >= quietRounds {
@@ -197,8 +197,8 @@ func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 			return smc.Reservation{}, smc.ErrFull
 		}
 	}
-	if e.turn != nil {
-		return e.reserveInTurn(size)
+	if e.writersMu != nil {
+		return e.lockAndReserve(size)
 	}
 	return e.sender.Reserve(size)
 }

@@ -109,7 +109,7 @@ func (e *epoch) experiment() {
 		e.upcall = 1
 	}
 	if e.off.NoLockFree {
-		e.turn = new(sync.Mutex)
+		e.writersMu = new(sync.Mutex)
 	}
 	if e.off.NoReceiveBatching && e.desc.Mode != Unordered {
 		e.walks = make([]*smc.Receiver, len(e.desc.Members))
@@ -154,27 +154,27 @@ func (e *epoch) acknowledge() {
 	}
 }
 
-// errTurn: another goroutine reserves, fills and commits.
-var errTurn = fmt.Errorf("%w: it is another goroutine's turn", smc.ErrFull)
+// errBusy: another goroutine reserves, fills and commits.
+var errBusy = fmt.Errorf("%w: it is another goroutine's turn", smc.ErrFull)
 
-// reserveInTurn is Reserve under the lock, which the caller has if there is no error.
-func (e *epoch) reserveInTurn(size int) (smc.Reservation, error) {
-	if !e.turn.TryLock() {
-		return smc.Reservation{}, errTurn
+// lockAndReserve is Reserve under the lock, which the caller has if there is no error.
+func (e *epoch) lockAndReserve(size int) (smc.Reservation, error) {
+	if !e.writersMu.TryLock() {
+		return smc.Reservation{}, errBusy
 	}
 	r, err := e.sender.Reserve(size)
 	if err != nil {
-		e.turn.Unlock()
+		e.writersMu.Unlock()
 	}
 	return r, err
 }
 
-// endTurn publishes, and lets the next goroutine in.
-func (e *epoch) endTurn() {
+// flushAndUnlock publishes, and lets the next goroutine in.
+func (e *epoch) flushAndUnlock() {
 	if e.off.NoLatePosting {
 		e.flush()
 	}
-	e.turn.Unlock()
+	e.writersMu.Unlock()
 	e.wakeAll() // after the lock is free: who has begun to wait by now looks again
 	if !e.off.NoLatePosting {
 		e.flush()

@@ -26,8 +26,13 @@ func (w *each) wait(e *export) {
 	}
 }
 
-// turn says that one begins or is over; the writer's, with nil for a link whose posts do not wait.
-func (w *each) turn(busy, live bool) {
+// begin says that a turn begins. The writer's, as end is; both with nil for a link whose posts do not wait.
+func (w *each) begin() { w.set(true, true) }
+
+// end says that the turn is over. more: another one follows at once, and takes what this one had no room for.
+func (w *each) end(more, live bool) { w.set(more, live) }
+
+func (w *each) set(busy, live bool) {
 	if w == nil {
 		return
 	}

@@ -61,8 +61,8 @@ type Link struct {
 	out  *rdma.Outbox[[]byte]
 	each *each // nil unless Config.EachPost
 
-	// turns is held by the writer but while it waits for something to send, and by whoever sends in its place then. It guards:
-	turns   sync.Mutex
+	// sending is held by the writer but while it waits for something to send, and by whoever sends in its place then. It guards:
+	sending sync.Mutex
 	sender  sender
 	writing *connection // that turns go to; nil: there is none
 	quietly turn        // of sendQuiet, reused
@@ -141,7 +141,7 @@ type connection struct {
 	over    chan struct{} // closed when the reader has ended
 	left    atomic.Bool   // the writer has said goodbye
 
-	// Guarded by Link.turns:
+	// Guarded by Link.sending:
 	quiet  int    // turns in a row that were quiet
 	hushed bool   // the peer was told that only quiet frames follow
 	rest   []byte // of a quiet frame that the socket took in part; it goes first

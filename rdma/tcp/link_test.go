@@ -434,9 +434,9 @@ func TestPostAllocatesNothing(t *testing.T) {
 	}
 	round()
 	require.Zero(t, testing.AllocsPerRun(500, round))
-	lb.turns.Lock()
+	lb.sending.Lock()
 	lb.pace = pace{least: 1000, most: 1000, whole: 50, room: 1000} // three turns for each
-	lb.turns.Unlock()
+	lb.sending.Unlock()
 	round()
 	require.Zero(t, testing.AllocsPerRun(500, round))
 }

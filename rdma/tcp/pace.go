@@ -29,7 +29,7 @@ const (
 	wholeBytes = 4 << 10
 )
 
-// pace is how much of rings a link sends in a turn. It belongs to whoever has Link.turns.
+// pace is how much of rings a link sends in a turn. It belongs to whoever has Link.sending.
 type pace struct {
 	least, most, whole int // the constants, but in tests
 	room               int

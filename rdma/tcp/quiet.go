@@ -61,10 +61,10 @@ func (c *connection) address(t *turn) {
 // A frame that is queued goes first, as the writer takes the queue before it captures: so there is nothing to send here
 // while one is. More is not promised: a message and a post that follows it are two ways to the peer (rdma.Link).
 func (l *Link) sendQuiet(e *export) bool {
-	if !l.turns.TryLock() {
+	if !l.sending.TryLock() {
 		return false
 	}
-	defer l.turns.Unlock()
+	defer l.sending.Unlock()
 	c, t := l.writing, &l.quietly
 	if c == nil || !c.hushed || c.socket == nil || len(c.rest) > 0 || l.each != nil {
 		return false

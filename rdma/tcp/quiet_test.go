@@ -25,9 +25,9 @@ func hush(t *testing.T, la, lb *Link, own, r *rdma.Region) uint64 {
 			lb.PostQuiet(key)
 		}
 		la.HearQuiet()
-		lb.turns.Lock()
+		lb.sending.Lock()
 		hushed := lb.writing != nil && lb.writing.hushed
-		lb.turns.Unlock()
+		lb.sending.Unlock()
 		return hushed && la.nap.Load() != nil && r.Cell(beat).Load() == v
 	}, patience, 100*time.Microsecond)
 	return v

@@ -74,7 +74,7 @@ func TestOneWriteATurn(t *testing.T) {
 				has = has || kind == frameControl
 			}
 		}
-		l.turns.Lock() // the writer is at its last turn, as it were
+		l.sending.Lock() // the writer is at its last turn, as it were
 		for range 10 {
 			for i, r := range own {
 				tail := r.Cell(rdma.TailCell).Load()
@@ -83,7 +83,7 @@ func TestOneWriteATurn(t *testing.T) {
 				l.Post(keys[i])
 			}
 		}
-		l.turns.Unlock()
+		l.sending.Unlock()
 		kinds := slices.DeleteFunc(next(), func(kind byte) bool { return kind == frameConfirm }) // of what the peer has sent
 		require.Equal(t, []byte{frameWrite, frameWrite, frameWrite, frameWrite, frameWrite}, kinds, "round %d", round)
 	}

@@ -29,7 +29,7 @@ type keptFrame struct {
 	derived bool // from the state of an export, and made anew when the session is resumed
 }
 
-// export is what the peer has of a region of ours. What is not atomic belongs to whoever has Link.turns.
+// export is what the peer has of a region of ours. What is not atomic belongs to whoever has Link.sending.
 type export struct {
 	key    rdma.Key
 	region *rdma.Region
@@ -101,9 +101,9 @@ func (l *Link) write(c *connection) error {
 }
 
 func (l *Link) writeTurns(c *connection) error {
-	defer l.each.turn(false, false)
-	l.turns.Lock()
-	defer l.turns.Unlock()
+	defer l.each.end(false, false)
+	l.sending.Lock()
+	defer l.sending.Unlock()
 	if c.resumed {
 		if over, err := l.resume(c); over || err != nil {
 			return err
@@ -131,7 +131,7 @@ func (l *Link) writeTurns(c *connection) error {
 			return nil
 		default:
 		}
-		l.each.turn(true, true)
+		l.each.begin()
 		if err := l.collect(&t, true); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (l *Link) writeTurns(c *connection) error {
 				return broken(err)
 			}
 		}
-		l.each.turn(t.more, !held)
+		l.each.end(t.more, !held)
 		clear(t.captured) // not earlier: an export keeps the ring mapped that the turn was sent from
 		if closing {
 			// Half-close, and let the reader see the peer's end: to close with unread input would reset
@@ -168,9 +168,9 @@ func (l *Link) writeTurns(c *connection) error {
 			return nil
 		}
 		if !t.more {
-			l.turns.Unlock()
+			l.sending.Unlock()
 			l.out.Wait()
-			l.turns.Lock() // before what is queued is taken: see sendQuiet
+			l.sending.Lock() // before what is queued is taken: see sendQuiet
 		}
 		items, closed = l.out.Drain(items)
 	}

@@ -344,7 +344,7 @@ func TestBereft(t *testing.T) {
 			require.Equal(t, test.bereft, s.cat.bereft(s.k), "bereft")
 			require.Equal(t, test.missing, s.cat.missed(s.k), "missing")
 			require.Equal(t, test.transfers, s.transfers(), "transfers")
-			require.Equal(t, test.bereft && len(test.missing) > 0, len(s.cat.waiting()) > 0, "somebody is told what to start")
+			require.Equal(t, test.bereft && len(test.missing) > 0, len(s.cat.missingLogs()) > 0, "somebody is told what to start")
 		})
 	}
 }

@@ -224,7 +224,7 @@ func (m *machine) holdups(e *epoch, missing []int) (text string, logs bool) {
 		members = append(members, m.holdup(e.desc.Members[i].Node, e.g.id))
 	}
 	text = strings.Join(members, ", ")
-	waiting := m.cat.waiting()
+	waiting := m.cat.missingLogs()
 	for _, k := range slices.SortedFunc(maps.Keys(waiting), keptChannel.compare) {
 		if k.subgroup == e.g.id {
 			text, logs = text+"; "+waiting[k], true

@@ -141,12 +141,12 @@ func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
 		done(fmt.Errorf("%w: no endpoint %d", ErrConfig, id))
 		return
 	}
-	m.whenReady(func() bool { return p.added || p.removing || p.waits }, func() {
+	m.whenReady(func() bool { return p.added || p.removing || p.logTaken }, func() {
 		if m.own[id] != p || p.removing {
 			done(ErrClosed)
 			return
 		}
-		if p.waits { // nobody knows it; perhaps for long
+		if p.logTaken { // nobody knows it; perhaps for long
 			p.ep.Info = info
 			done(nil)
 			return
@@ -196,7 +196,7 @@ func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
 		before = nil
 	}
 	m.whenDrained(before, func() {
-		if m.waiting(now) != nil {
+		if m.unshownOf(now) != nil {
 			m.catchUp() // it is told of first
 		}
 		m.reshowEndpoint(now)
@@ -522,7 +522,7 @@ func (m *machine) removed(node NodeID, id EndpointID) {
 // gone: an endpoint has ended here.
 func (m *machine) gone(ep Endpoint, err error) {
 	delete(m.writers, endpointKey{ep.Node, ep.ID})
-	if u := m.waiting(ep); u != nil {
+	if u := m.unshownOf(ep); u != nil {
 		u.gone = true
 	} else {
 		m.hideEndpoint(ep)
@@ -593,7 +593,7 @@ func (m *machine) announce(changed []*descriptor) {
 
 func (m *machine) install(changed []*descriptor) error {
 	if len(m.cat.recovery) > 0 || len(m.cat.bereaved) > 0 {
-		waiting := m.cat.waiting()
+		waiting := m.cat.missingLogs()
 		m.shell.isRecovering(waiting)
 		for _, k := range slices.SortedFunc(maps.Keys(waiting), keptChannel.compare) {
 			m.awaitLogs(k)

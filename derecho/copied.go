@@ -66,7 +66,7 @@ func (m *machine) postpone(ep Endpoint) {
 		return !is
 	}
 	again := func() {
-		p.waits = false
+		p.logTaken = false
 		if p.removing {
 			m.withdraw(p)
 			m.unrefuse(p)
@@ -93,7 +93,7 @@ func (m *machine) postpone(ep Endpoint) {
 			m.leftOut(ep.logged(), err)
 			p.answer(nil)
 		}
-		p.waits = true
+		p.logTaken = true
 		m.whenReady(func() bool { return p.removing || free() }, again)
 	})
 }

@@ -309,7 +309,7 @@ type State struct {
 func (d *Driven) State() State {
 	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: d.m.cat.values(), Epochs: map[SubgroupID]int{},
 		Waiting: map[ChannelID]string{}}
-	for k, why := range d.m.cat.waiting() {
+	for k, why := range d.m.cat.missingLogs() {
 		s.Waiting[k.channel] = why
 	}
 	for _, p := range d.m.view.members {

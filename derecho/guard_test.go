@@ -118,7 +118,7 @@ func TestPollerIsRefusedByAReader(t *testing.T) {
 	p.look(sinceStart())
 	requireWoken(t, woken)
 	require.True(t, p.claim())
-	require.False(t, p.refused.Load(), "what it was refused before counts no more")
+	require.False(t, p.missedSeat.Load(), "what it was refused before counts no more")
 }
 
 // What waits for a time does not wait for a heartbeat: those of a long lease are minutes apart.

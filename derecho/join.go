@@ -159,10 +159,10 @@ func (m *machine) tellWait() {
 	if m.phase == joining {
 		why = m.statuses[m.sponsor].cutOff
 	}
-	if m.phase > joining || why == m.waits {
+	if m.phase > joining || why == m.barred {
 		return
 	}
-	if m.waits = why; why == "" {
+	if m.barred = why; why == "" {
 		m.shell.isWaiting(nil)
 		return
 	}
@@ -250,7 +250,7 @@ func (m *machine) entered() {
 	if m.dead() {
 		return
 	}
-	if m.waits != "" {
+	if m.barred != "" {
 		m.shell.isWaiting(nil)
 	}
 	m.shell.hasJoined()

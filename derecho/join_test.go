@@ -28,7 +28,7 @@ func (w *waits) isWaiting(err error) { w.told = append(w.told, err) }
 func TestWaitIsOver(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		w := &waits{}
-		m := &machine{shell: w, phase: joining, sponsor: 1, waits: "it hears nobody", statuses: map[NodeID]status{1: {joined: true, cutOff: "it hears nobody"}}, links: map[NodeID]rdma.Link{}}
+		m := &machine{shell: w, phase: joining, sponsor: 1, barred: "it hears nobody", statuses: map[NodeID]status{1: {joined: true, cutOff: "it hears nobody"}}, links: map[NodeID]rdma.Link{}}
 		m.tellWait()
 		require.Empty(t, w.told, "that was told already")
 		if gone {
@@ -41,7 +41,7 @@ func TestWaitIsOver(t *testing.T) {
 		m.tellWait()
 		require.Equal(t, []error{nil}, w.told)
 		m.phase = joined
-		m.waits = "of before"
+		m.barred = "of before"
 		m.tellWait()
 		require.Len(t, w.told, 1, "who has joined waits for nobody")
 	}
@@ -200,7 +200,7 @@ func TestGiveUpEndsTheOutage(t *testing.T) {
 			l.isExcluded(ErrExcluded)
 			r.Isolated(ErrExcluded)
 		} else {
-			l.m.waits = "it hears nobody"
+			l.m.barred = "it hears nobody"
 			l.isWaiting(ErrNoMajority)
 		}
 		require.Error(t, r.isolated)

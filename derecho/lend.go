@@ -115,7 +115,7 @@ func (p *poller) look(now time.Duration) {
 		p.seat.Unlock()
 	} else if p.run.Named() { // so it was all the time
 		p.seat.Unlock()
-		if p.refused.Load() && p.refused.Swap(false) {
+		if p.missedSeat.Load() && p.missedSeat.Swap(false) {
 			p.run.Wake() // it was woken for what was there before it was named, and for that nobody rings again
 		}
 	} else {
@@ -198,11 +198,11 @@ func (p *poller) cede() {
 func (p *poller) handOver() { p.release(p.vacate()) }
 
 // release gives the seat back when the poller is the one to be woken, and wakes it if need be. So it does if somebody
-// has rung since it was named, and it came and was refused: it stores that, then tries once more, and here the seat is
+// has rung since it was named, and it came and missed the seat: it stores that, then tries once more, and here the seat is
 // given back first.
 func (p *poller) release(wake bool) {
 	p.seat.Unlock()
-	if wake || p.refused.Load() && p.refused.Swap(false) && !p.run.Named() {
+	if wake || p.missedSeat.Load() && p.missedSeat.Swap(false) && !p.run.Named() {
 		p.run.Wake()
 	}
 }
@@ -210,13 +210,13 @@ func (p *poller) release(wake bool) {
 // claim takes the seat for the poller.
 func (p *poller) claim() bool {
 	if !p.seat.TryLock() {
-		p.refused.Store(true)
+		p.missedSeat.Store(true)
 		if !p.seat.TryLock() {
 			return false
 		}
 	}
-	if p.refused.Load() {
-		p.refused.Store(false) // nobody else makes it true
+	if p.missedSeat.Load() {
+		p.missedSeat.Store(false) // nobody else makes it true
 	}
 	return true
 }

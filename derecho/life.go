@@ -391,7 +391,7 @@ func (l *life) giveUp(ep Endpoint, err error) error {
 	defer cancel()
 	why := ""
 	if l.await(ctx, func(m *machine, done func(error)) {
-		for k, text := range m.cat.waiting() {
+		for k, text := range m.cat.missingLogs() {
 			if k.channel == ep.Channel && ep.names(k.subgroup) {
 				why = text
 			}

@@ -59,7 +59,7 @@ type machine struct {
 	parts     map[NodeID][]byte        // message that comes in several parts
 	unsent    map[NodeID][]unsent      // messages to members to which there is no link yet
 	sponsor   NodeID                   // whom this node asked to announce it
-	waits     string                   // why that one can not, as the layer above was told
+	barred    string                   // why that one can not, as the layer above was told
 
 	view     view
 	cat      *catalogue
@@ -134,9 +134,9 @@ type pendingEndpoint struct {
 	submitted, added, removing bool
 	changing                   []func(error) // of each change under way
 	// the node has joined again, and nobody waits for the answer to what becomes of one endpoint, or for missing logs
-	rejoins bool
-	refused bool // as another node has the log, and it lives: Handler.LogFailed was told
-	waits   bool // until that log is free, and is announced then as it is by then
+	rejoins  bool
+	refused  bool // as another node has the log, and it lives: Handler.LogFailed was told
+	logTaken bool // by that node, until it is free; the endpoint is announced then as it is by then
 }
 
 // shell is what the machine reports to the node around it.

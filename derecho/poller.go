@@ -49,9 +49,9 @@ type poller struct {
 	seat   sync.Mutex
 	wanted atomic.Int32  // threads that try to get the seat of a poller that is awake
 	missed atomic.Uint32 // looks of readers that did not get the seat
-	// refused: the poller did not get the seat, and sleeps; release looks at it, and look.
-	refused atomic.Bool
-	dozes   atomic.Bool // a thread that lends itself, which has the seat, sleeps or is about to; stored by that thread
+	// missedSeat: the poller did not get the seat, and sleeps; release looks at it, and look.
+	missedSeat atomic.Bool
+	dozes      atomic.Bool // a thread that lends itself, which has the seat, sleeps or is about to; stored by that thread
 	// guard is when the poller takes over from threads that lent themselves and left the bell to nobody, since clockStart; 0
 	// if that is not so. Stored by the holder of the seat; beat looks at it.
 	guard atomic.Int64

@@ -74,9 +74,9 @@ func (u *unshown) reached() bool {
 	return mutant.Is("show-unreached") || !slices.ContainsFunc(u.awaits, func(r reach) bool { return !r.g.reached(r.epoch) })
 }
 
-// waiting is an endpoint that the layer above is not told of yet, nil if it is. One that was withdrawn before is
+// unshownOf is an endpoint that the layer above is not told of yet, nil if it is. One that was withdrawn before is
 // another, though it has the same ID.
-func (m *machine) waiting(ep Endpoint) *unshown {
+func (m *machine) unshownOf(ep Endpoint) *unshown {
 	if i := slices.IndexFunc(m.unshown, func(u unshown) bool { return u.key() == ep.key() && !u.gone }); i >= 0 {
 		return &m.unshown[i]
 	}

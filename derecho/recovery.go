@@ -505,8 +505,8 @@ func (c *catalogue) hurry(k keptChannel) []*descriptor {
 	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{k.subgroup, Logged}}})
 }
 
-// waiting tells of each channel that waits for logs which are missing.
-func (c *catalogue) waiting() map[keptChannel]string {
+// missingLogs tells which are missing, of each channel that waits for logs.
+func (c *catalogue) missingLogs() map[keptChannel]string {
 	var waiting map[keptChannel]string
 	tell := func(k keptChannel, text string) {
 		if waiting == nil {

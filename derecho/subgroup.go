@@ -578,7 +578,7 @@ func (g *subgroup) blocked() bool {
 // came decodes, elsewhere, the state of a channel that this node waits for.
 func (g *subgroup) came(s channelState) {
 	m := g.m
-	if !g.awaits(s) || mutant.Is("deaf-state") && g.log != nil && len(m.cat.waiting()) > 0 {
+	if !g.awaits(s) || mutant.Is("deaf-state") && g.log != nil && len(m.cat.missingLogs()) > 0 {
 		return
 	}
 	m.shell.background(func() {

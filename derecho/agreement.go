@@ -122,7 +122,7 @@ func (a *agreement) step() bool {
 func (a *agreement) me() int               { return a.e.me }
 func (a *agreement) row(i int) *sst.Row    { return a.e.table.Row(i) }
 func (a *agreement) lease() time.Duration  { return a.m.cfg.Lease }
-func (a *agreement) node(i int) NodeID     { return a.e.desc.Members[i].Node }
+func (a *agreement) node(i int) NodeID     { return a.e.node(i) }
 func (a *agreement) load(i, c int) uint64  { return a.row(i).Load(c) }
 func (a *agreement) store(c int, v uint64) { a.e.table.Store(c, v) }
 
@@ -234,7 +234,7 @@ func (a *agreement) reconnect(i int) {
 	l, lost := a.m.lost[id]
 	if lost && l.link != nil && l.link.Died() && !mutant.Is("death-unwatched") {
 		a.m.lose(id, loss{died: true})
-	} else if p, known := a.m.info(id); known && lost && !l.died && a.m.links[id] == nil {
+	} else if p, known := a.m.view.find(id); known && lost && !l.died && a.m.links[id] == nil {
 		a.m.fabric.Dial(p)
 	}
 }
@@ -858,7 +858,7 @@ func (a *agreement) reach(stay, dead, killed set) bool {
 		var missing []string
 		for i := range a.watches {
 			if !stay.has(i) {
-				p, _ := a.m.info(a.node(i))
+				p, _ := a.m.view.find(a.node(i))
 				missing = append(missing, fmt.Sprintf("%s (process %d on %s)", p.Name, p.PID, p.Host))
 			}
 		}

@@ -123,7 +123,7 @@ func (t *sentIn) reached() (bool, error) {
 	}
 	for _, i := range *e.receivers.Load() {
 		if e.table.Row(i).Load(e.table.LogFailed()) != 0 {
-			return false, &LogError{Member: MemberInfo{ID: e.desc.Members[i].Node}}
+			return false, &LogError{Member: MemberInfo{ID: e.node(i)}}
 		}
 	}
 	if !t.known {
@@ -221,7 +221,7 @@ func (n *Node) waitedFor(err error, t *sentIn) error {
 func (m *machine) holdups(e *epoch, missing []int) (text string, logs bool) {
 	var members []string
 	for _, i := range missing {
-		members = append(members, m.holdup(e.desc.Members[i].Node, e.g.id))
+		members = append(members, m.holdup(e.node(i), e.g.id))
 	}
 	text = strings.Join(members, ", ")
 	waiting := m.cat.missingLogs()

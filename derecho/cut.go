@@ -56,7 +56,7 @@ func (e *epoch) forget(failed func(member int) bool) bool {
 
 // removeMembers goes on without members that failed, and reports what this node has of theirs.
 func (e *epoch) removeMembers(failed func(NodeID) bool) {
-	hit := e.forget(func(i int) bool { return failed(e.desc.Members[i].Node) })
+	hit := e.forget(func(i int) bool { return failed(e.node(i)) })
 	if !hit || !e.receiving || mutant.Is("trim-none") {
 		return
 	}
@@ -70,7 +70,7 @@ func (e *epoch) removeMembers(failed func(NodeID) bool) {
 		case e.drained:
 			has = sst.Forever // it was to the end, or this node would wait
 		case r != nil:
-			if !e.open[rank] && failed(e.desc.Members[s].Node) && !mutant.Is("trim-unpolled") {
+			if !e.open[rank] && failed(e.node(s)) && !mutant.Is("trim-unpolled") {
 				r.Poll() // the last time
 			}
 			has = r.Next()
@@ -111,7 +111,7 @@ func (e *epoch) trim() {
 		}
 		end, all := uint64(sst.Forever), true
 		for _, i := range *e.receivers.Load() {
-			has, told := e.reports[rank][e.desc.Members[i].Node]
+			has, told := e.reports[rank][e.node(i)]
 			if mutant.Is("trim-first") && !told || mutant.Is("trim-own") && i != e.me {
 				continue
 			}

@@ -280,7 +280,7 @@ func (e *epoch) takeRun(batch []Message, rank int, limit, n, offset uint64) ([]M
 
 // fill stores what a record says of a message, field by field: it is large for a value.
 func (e *epoch) fill(rank int, rec *smc.Record, seq uint64, m *Message) {
-	node := e.desc.Members[e.senders[rank]].Node
+	node := e.node(e.senders[rank])
 	w := EndpointID(rec.Writer)
 	h := &e.heard[rank]
 	if h.writer != w || h.channel == 0 {
@@ -335,7 +335,7 @@ func (e *epoch) handOver() {
 	e.table.Push()
 	for _, i := range e.senders {
 		if i != e.me && e.table.Row(i).Load(sst.Wants) != 0 {
-			if l := e.g.m.links[e.desc.Members[i].Node]; l != nil {
+			if l := e.g.m.links[e.node(i)]; l != nil {
 				l.Ring()
 			}
 		}

@@ -56,14 +56,14 @@ func (e *epoch) describe(b *strings.Builder) {
 		for i := range e.desc.Members {
 			row := e.table.Row(i)
 			fmt.Fprintf(b, "  %s beat %d accused %x certain %x wedged %d promised %x decided %x, heard %v ago\n",
-				e.desc.Members[i].Node, row.Load(e.table.Beat()),
+				e.node(i), row.Load(e.table.Beat()),
 				row.Load(e.table.Accused()), row.Load(e.table.Certain()), row.Load(e.table.Wedged()),
 				row.Load(e.table.Promised()), row.Load(e.table.Decided()), e.g.m.now-a.watches[i].heard)
 		}
 	}
 	for i := range e.desc.Members {
 		row := e.table.Row(i)
-		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.desc.Members[i].Node, row.Open(), row.Load(sst.Tail),
+		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.node(i), row.Open(), row.Load(sst.Tail),
 			row.Load(sst.Real), row.Load(sst.Next))
 		for rank := range e.senders {
 			fmt.Fprintf(b, " %d:(received %d handed %d freed %d)", rank, row.Load(e.table.Received(rank)),

@@ -187,6 +187,9 @@ func newEpoch(g *subgroup, d *descriptor) (*epoch, error) {
 	return e, nil
 }
 
+// node is the one that is member i.
+func (e *epoch) node(i int) NodeID { return e.desc.Members[i].Node }
+
 // ring is the size of a member's, if it sends.
 func (e *epoch) ring(i int) int {
 	if e.g.id == 0 {
@@ -199,7 +202,7 @@ func (e *epoch) ring(i int) int {
 func (e *epoch) openRows() {
 	var out []target
 	for i := range e.desc.Members {
-		l := e.g.m.links[e.desc.Members[i].Node]
+		l := e.g.m.links[e.node(i)]
 		if i == e.me || l == nil || e.gone[i] {
 			continue
 		}
@@ -366,7 +369,7 @@ func (e *epoch) addPredicates() {
 	if e.desc.Mode == Logged {
 		e.preds.Add(sst.Recurrent, e.morePersisted, e.tellPersisted)
 		for _, i := range *e.receivers.Load() {
-			if node := e.desc.Members[i].Node; i != e.me {
+			if node := e.node(i); i != e.me {
 				e.preds.Add(sst.OneTime, func() bool { return e.table.Row(i).Load(e.table.LogFailed()) != 0 }, func() {
 					e.g.m.h.LogFailed(e.g.id, node, &LogError{Member: e.g.m.member(node)})
 				})
@@ -638,6 +641,6 @@ func (e *epoch) overtakenBy(i int) bool {
 	if e.agree == nil || mutant.Is("unread-forever") {
 		return false
 	}
-	s, known := e.g.m.statuses[e.desc.Members[i].Node]
+	s, known := e.g.m.statuses[e.node(i)]
 	return known && s.group == e.g.m.view.group && s.before.view >= e.desc.Epoch
 }

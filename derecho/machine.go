@@ -520,18 +520,9 @@ func (m *machine) channel(node NodeID, w EndpointID) ChannelID {
 
 // aliased: node a reads the memory of node b directly.
 func (m *machine) aliased(a, b NodeID) bool {
-	pa, oka := m.info(a)
-	pb, okb := m.info(b)
+	pa, oka := m.view.find(a)
+	pb, okb := m.view.find(b)
 	return oka && okb && rdma.Aliased(pa, pb)
-}
-
-func (m *machine) info(id NodeID) (rdma.PeerInfo, bool) {
-	for _, p := range m.view.members {
-		if p.ID == uint64(id) {
-			return p, true
-		}
-	}
-	return rdma.PeerInfo{}, false
 }
 
 // opening notes that a row is about to be asked for; false if it was already.

@@ -97,7 +97,7 @@ func (m *machine) noteReport(e *epoch, t trimReport) {
 	ev := Event{Kind: Reported, Group: m.view.group, Subgroup: t.subgroup, Epoch: t.epoch, Ends: slices.Repeat([]uint64{sst.Forever}, len(e.senders))}
 	for i, rank := range t.ranks {
 		ev.Ends[rank] = t.has[i]
-		ev.Senders = append(ev.Senders, e.desc.Members[e.senders[rank]].Node)
+		ev.Senders = append(ev.Senders, e.node(e.senders[rank]))
 	}
 	m.trace(ev)
 }

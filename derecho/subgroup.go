@@ -765,12 +765,12 @@ func (g *subgroup) release(e *epoch) {
 	g.epochs = slices.DeleteFunc(g.epochs, func(x *epoch) bool { return x == e })
 	g.sending.CompareAndSwap(e, nil)
 	for i := range e.desc.Members {
-		if l := g.m.links[e.desc.Members[i].Node]; l != nil && i != e.me {
+		if l := g.m.links[e.node(i)]; l != nil && i != e.me {
 			l.Release(e.key)
 		}
 	}
 	for i := range e.desc.Members {
-		k := openKey{e.desc.Members[i].Node, e.key}
+		k := openKey{e.node(i), e.key}
 		delete(g.m.opens, k)
 		delete(g.m.unproven, k)
 	}

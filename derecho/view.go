@@ -16,8 +16,19 @@ type view struct {
 	before  ending // of the view before
 }
 
+// find is the member with this ID, if there is one.
+func (v *view) find(id NodeID) (rdma.PeerInfo, bool) {
+	for _, p := range v.members {
+		if p.ID == uint64(id) {
+			return p, true
+		}
+	}
+	return rdma.PeerInfo{}, false
+}
+
 func (v *view) has(id NodeID) bool {
-	return slices.ContainsFunc(v.members, func(p rdma.PeerInfo) bool { return p.ID == uint64(id) })
+	_, is := v.find(id)
+	return is
 }
 
 // viewChange is what will differ in the next view.
@@ -138,7 +149,7 @@ func (m *machine) forgetLeft(leaves []NodeID) {
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			if g.id != 0 && !mutant.Is("left-awaited") {
-				e.forget(func(i int) bool { return slices.Contains(leaves, e.desc.Members[i].Node) })
+				e.forget(func(i int) bool { return slices.Contains(leaves, e.node(i)) })
 			}
 		}
 	}
@@ -159,10 +170,8 @@ func (m *machine) forgetJoins(members []rdma.PeerInfo) {
 
 // member describes a member of the view; one that is none any more by its ID alone.
 func (m *machine) member(id NodeID) MemberInfo {
-	for _, p := range m.view.members {
-		if NodeID(p.ID) == id {
-			return memberInfo(p)
-		}
+	if p, is := m.view.find(id); is {
+		return memberInfo(p)
 	}
 	return MemberInfo{ID: id}
 }
@@ -189,7 +198,7 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			if g.id == 0 {
-				e.forget(func(i int) bool { return failed(e.desc.Members[i].Node) })
+				e.forget(func(i int) bool { return failed(e.node(i)) })
 			} else {
 				e.removeMembers(failed)
 			}

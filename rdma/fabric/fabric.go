@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -178,7 +179,7 @@ func (f *Fabric) bindSlot() error {
 			f.unix, f.self.Slot = l, uint32(slot)
 			return nil
 		}
-		if !errors.Is(err, addrInUse) {
+		if !errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("fabric: bind rendezvous slot %d: %w", slot, err)
 		}
 	}

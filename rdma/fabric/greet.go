@@ -21,8 +21,6 @@ import (
 	"github.com/omg-dds-go/dds/rdma/tcp"
 )
 
-const addrInUse = syscall.EADDRINUSE
-
 // A greeting is answered by a verdict and the answering node's own greeting.
 const (
 	accept    = 0 // the link is up

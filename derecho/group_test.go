@@ -178,7 +178,7 @@ func eachFabric(t *testing.T, f func(t *testing.T, c *cluster)) {
 	t.Run("mem", func(t *testing.T) {
 		var net mem.Network
 		f(t, &cluster{t: t, cfg: Config{fabric: func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
-			return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell, ev), nil
+			return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell(), ev), nil
 		}}})
 	})
 	t.Run("shm", func(t *testing.T) { f(t, &cluster{t: t, cfg: Config{Domain: domain}}) })

@@ -49,7 +49,7 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 		cfg.fabric = func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
 			net := nets[0]
 			nets = nets[min(1, len(nets)-1):] // the next incarnation finds the next network
-			return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell, ev), nil
+			return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell(), ev), nil
 		}
 		cfg.OpenLog = func(SubgroupID) (Log, error) { return logs[i], nil }
 		cfg.LogState = func(_ SubgroupID, ch ChannelID) *LogState { return logs[i].holds(ch) }

@@ -371,7 +371,7 @@ func TestHolderGoes(t *testing.T) {
 func TestDeadlineAmongManyThatCompute(t *testing.T) {
 	var net mem.Network
 	c := &cluster{t: t, cfg: Config{fabric: func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
-		return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell, ev), nil
+		return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell(), ev), nil
 	}}}
 	w, _ := c.join()
 	w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})

@@ -118,7 +118,7 @@ func (p *poller) doorbell() (*shm.BellMemory, error) {
 			return nil, err
 		}
 		p.bell, p.alarm, p.net = b, a, y
-		p.run, p.lender = b.Poller(), b.Waiter()
+		p.run, p.lender = b.Bell().Poller(), b.Bell().Waiter()
 	}
 	return p.bell, nil
 }
@@ -178,7 +178,7 @@ func (p *poller) replace(nodes []*life) {
 	}
 	p.spin.Store(int64(spin))
 	p.shared = p.shared || !local
-	p.bell.SetLocal(!p.shared) // who has the page may ring also when the last node over shared memory is gone
+	p.bell.Bell().SetLocal(!p.shared) // who has the page may ring also when the last node over shared memory is gone
 	p.lives.Store(int32(len(nodes)))
 }
 

@@ -187,7 +187,7 @@ func (f *Fabric) bindSlot() error {
 }
 
 // Bell implements rdma.Fabric.
-func (f *Fabric) Bell() *rdma.Bell { return f.bell.Bell }
+func (f *Fabric) Bell() *rdma.Bell { return f.bell.Bell() }
 
 // Fence implements rdma.Fabric.
 func (f *Fabric) Fence() *rdma.Fence { return f.fence }

@@ -622,7 +622,7 @@ func (f *Fabric) finishTCP(c net.Conn, session uint64, initiator bool, p rdma.Pe
 		return err
 	}
 	return f.up(tcp.NewLink(c, tcp.Config{
-		Peer: p, Session: session, Initiator: initiator, Bell: f.bell.Bell, Fence: f.fence,
+		Peer: p, Session: session, Initiator: initiator, Bell: f.bell.Bell(), Fence: f.fence,
 		Exporter: tcpExporter{f}, Events: linkEvents{f.events, f}, EachPost: f.cfg.EachPost,
 		Mark:   f.markConn,
 		Redial: f.redialler(session, p, addressFor(c, initiator, p)),

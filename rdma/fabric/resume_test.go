@@ -140,7 +140,7 @@ func TestBreaksAreNoFailures(t *testing.T) {
 		require.Equal(t, want, get(n, func() []string { return n.messages }))
 		require.Zero(t, get(n, func() int { return n.downs }))
 	}
-	sleeper := bell().Poller()
+	sleeper := bell().Bell().Poller()
 	for end := time.Now().Add(patience); r.Cell(7).Load() != 100; sleeper.Sleep(time.Millisecond) {
 		require.True(t, time.Now().Before(end))
 		sleeper.Prepare()

@@ -248,7 +248,7 @@ func (l *Link) HearQuiet() {}
 func (l *Link) Ring() { l.bell.Ring() }
 
 // Bell implements rdma.Direct.
-func (l *Link) Bell() *rdma.Bell { return l.bell.Bell }
+func (l *Link) Bell() *rdma.Bell { return l.bell.Bell() }
 
 // RaiseFence implements rdma.Link.
 func (l *Link) RaiseFence() { l.bell.RaiseFence() }

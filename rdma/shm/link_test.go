@@ -429,7 +429,7 @@ func TestDrop(t *testing.T) {
 func TestFenceBehindAnEndedLink(t *testing.T) {
 	bell := bellFor(t) // of the peer
 	fence := rdma.NewFence(bell.FenceWord())
-	fd, err := unix.FcntlInt(uintptr(bell.fd), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := unix.FcntlInt(uintptr(bell.page.fd), unix.F_DUPFD_CLOEXEC, 0)
 	require.NoError(t, err)
 	mapped, err := MapBell(fd)
 	require.NoError(t, err)
@@ -627,7 +627,7 @@ func peerProcessFor(t *testing.T) (n *node, l *Link, bell *BellMemory, wait func
 	t.Helper()
 	fa, fb := socketPair(t)
 	bell = bellFor(t)
-	bf := os.NewFile(uintptr(dup(t, bell.fd)), "bell")
+	bf := os.NewFile(uintptr(dup(t, bell.page.fd)), "bell")
 	cmd := child(t, "peer", fb, bf)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	require.NoError(t, cmd.Start())
@@ -656,7 +656,7 @@ func TestKilledProcess(t *testing.T) {
 		o := get(t, "opened", n.opened)
 		require.NoError(t, o.err)
 
-		sleeper := bell.Poller()
+		sleeper := bell.Bell().Poller()
 		sleeper.Prepare()
 		l.Send([]byte("store and ring"))
 		for o.r.Cell(1).Load() == 0 {

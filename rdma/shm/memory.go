@@ -129,8 +129,8 @@ func (m *Memory) Seclude() {
 // BellMemory is the page that peers may write: a node's doorbell and the word of its fence, each on a
 // cache line of its own.
 type BellMemory struct {
-	*Memory
-	*rdma.Bell
+	page  *Memory
+	bell  *rdma.Bell
 	fence *atomic.Uint32
 }
 
@@ -138,6 +138,12 @@ const (
 	bellBytes   = 4096
 	fenceOffset = 256
 )
+
+// Close unmaps a page that NewBell made. Nobody in this process may use it afterwards.
+func (b *BellMemory) Close() { b.page.Close() }
+
+// Bell is the doorbell. Who has it has to keep the page mapped.
+func (b *BellMemory) Bell() *rdma.Bell { return b.bell }
 
 // FenceWord is the word of the fences of all nodes that share this page.
 func (b *BellMemory) FenceWord() *atomic.Uint32 { return b.fence }
@@ -158,11 +164,11 @@ func NewBell() (*BellMemory, error) {
 }
 
 // Rights is the control message that hands the bell to a peer.
-func (b *BellMemory) Rights() []byte { return unix.UnixRights(b.fd) }
+func (b *BellMemory) Rights() []byte { return unix.UnixRights(b.page.fd) }
 
 // Ring is that of the Bell; the page stays mapped at least until it returns.
 func (b *BellMemory) Ring() {
-	b.Bell.Ring()
+	b.bell.Ring()
 	runtime.KeepAlive(b)
 }
 

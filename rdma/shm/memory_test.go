@@ -266,7 +266,7 @@ func TestBellOverTwoMappings(t *testing.T) {
 	scm, err := unix.ParseSocketControlMessage(own.Rights())
 	require.NoError(t, err)
 	require.Len(t, scm, 1)
-	theirs, err := MapBell(dup(t, own.fd))
+	theirs, err := MapBell(dup(t, own.page.fd))
 	require.NoError(t, err)
 
 	const limit = time.Minute
@@ -275,7 +275,7 @@ func TestBellOverTwoMappings(t *testing.T) {
 	require.NoError(t, err)
 	defer data.Close()
 	cell := rdma.NewRegion(rdma.Shape{Cells: 512}, data.Bytes()).Cell(0)
-	sleeper := own.Poller()
+	sleeper := own.Bell().Poller()
 	const rounds = 2000
 	ack := make(chan struct{})
 	go func() {
@@ -304,7 +304,7 @@ func TestBellPageGoesWithItsLastReference(t *testing.T) {
 	require.NoError(t, err)
 	eventually(t, "only the own page", func() bool { n, _ := mappings(t); return n == 1 })
 	for range 5 {
-		b, err := MapBell(dup(t, own.fd))
+		b, err := MapBell(dup(t, own.page.fd))
 		require.NoError(t, err)
 		b.Ring()
 	}
@@ -327,9 +327,9 @@ func TestWordsOfTheBellPage(t *testing.T) {
 	b, err := NewBell()
 	require.NoError(t, err)
 	defer b.Close()
-	page, fence := uintptr(unsafe.Pointer(&b.mem[0])), uintptr(unsafe.Pointer(b.FenceWord()))
+	page, fence := uintptr(unsafe.Pointer(&b.page.mem[0])), uintptr(unsafe.Pointer(b.FenceWord()))
 	require.Zero(t, page%64)
 	require.Zero(t, fence%64)
 	require.GreaterOrEqual(t, fence, page+unsafe.Sizeof(rdma.BellWords{}))
-	require.LessOrEqual(t, fence+64, page+uintptr(len(b.mem)))
+	require.LessOrEqual(t, fence+64, page+uintptr(len(b.page.mem)))
 }

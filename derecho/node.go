@@ -225,13 +225,21 @@ func (n *Node) Outage() error {
 	return nil
 }
 
-// down is why nothing works any more, or for now.
-func (n *Node) down() error {
+// ended is why nothing works any more.
+func (n *Node) ended() error {
 	if p := n.failure.Load(); p != nil {
 		return *p
 	}
 	if n.ctx.Err() != nil {
 		return ErrClosed
+	}
+	return nil
+}
+
+// down is why nothing works any more, or for now.
+func (n *Node) down() error {
+	if err := n.ended(); err != nil {
+		return err
 	}
 	if p := n.outage.Load(); p != nil {
 		if w := n.life.Load().waiting.Load(); w != nil { // it is excluded, and can not join again
@@ -244,18 +252,26 @@ func (n *Node) down() error {
 
 func timedOut(ctx context.Context) error { return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err()) }
 
+// timedOut says also why nothing works, if that is so.
+func (n *Node) timedOut(ctx context.Context) error {
+	if err := n.down(); err != nil {
+		return fmt.Errorf("%w; %w", timedOut(ctx), err)
+	}
+	return timedOut(ctx)
+}
+
 // await posts an event to the present incarnation and waits for its answer.
 func (n *Node) await(ctx context.Context, ev func(m *machine, done func(error))) error {
-	if n.failure.Load() != nil || n.ctx.Err() != nil {
-		return n.down()
+	if err := n.ended(); err != nil {
+		return err
 	}
 	return n.life.Load().await(ctx, ev)
 }
 
 // lockEndpoints waits until nobody else has endpointsMu.
 func (n *Node) lockEndpoints(ctx context.Context) error {
-	if n.failure.Load() != nil || n.ctx.Err() != nil {
-		return n.down()
+	if err := n.ended(); err != nil {
+		return err
 	}
 	select {
 	case n.endpointsMu <- struct{}{}:
@@ -263,10 +279,7 @@ func (n *Node) lockEndpoints(ctx context.Context) error {
 	case <-n.ctx.Done():
 		return ErrClosed
 	case <-ctx.Done():
-		if err := n.down(); err != nil {
-			return fmt.Errorf("%w; %w", timedOut(ctx), err)
-		}
-		return timedOut(ctx)
+		return n.timedOut(ctx)
 	}
 }
 
@@ -380,8 +393,8 @@ func (n *Node) Upcall(ctx context.Context, f func()) error {
 // again.
 func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 	for !n.rejoining.leaveOut(id) {
-		if n.failure.Load() != nil || n.ctx.Err() != nil {
-			return n.down()
+		if err := n.ended(); err != nil {
+			return err
 		}
 		l := n.life.Load()
 		select {
@@ -398,10 +411,7 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 		case <-n.ctx.Done():
 			return ErrClosed
 		case <-ctx.Done():
-			if err := n.down(); err != nil {
-				return fmt.Errorf("%w; %w", timedOut(ctx), err)
-			}
-			return timedOut(ctx)
+			return n.timedOut(ctx)
 		}
 	}
 	return n.life.Load().remove(ctx, id, true)
@@ -410,8 +420,8 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 // remove withdraws an endpoint in this incarnation; if it is left out, or was refused, that one need not have announced
 // it, and will not.
 func (l *life) remove(ctx context.Context, id EndpointID, leftOut bool) error {
-	if l.n.failure.Load() != nil || l.n.ctx.Err() != nil {
-		return l.n.down()
+	if err := l.n.ended(); err != nil {
+		return err
 	}
 	err := l.await(ctx, func(m *machine, done func(error)) {
 		if leftOut && m.own[id] == nil {

@@ -11,6 +11,14 @@ import (
 	"github.com/omg-dds-go/dds/smc"
 )
 
+// commands are those that this node has for the group, and what becomes some.
+type commands struct {
+	queue      [][]byte   // that wait for the next control epoch
+	announcing []Endpoint // of this node, that no command announces yet
+	gathering  bool       // more of these follow at once
+	unexecuted [][]byte   // that this node has sent in the control epoch, and that were not executed here yet
+}
+
 // submit sends a command to all members, in the current control epoch or, if that is closing, in
 // the next.
 func (m *machine) submit(cmd []byte) {

@@ -5,10 +5,24 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 )
+
+// entry is how far a node has come on its way into a group.
+type entry struct {
+	scanned bool
+	misfit  error                    // why somebody who was found can not be in one group with this node
+	heard   map[NodeID]time.Duration // until this one has joined: when a linked node last told its status, or the link to it came up
+	told    time.Duration            // until then: when it was due last to tell its own
+	sponsor NodeID                   // whom this node asked to announce it
+	barred  string                   // why that one can not, as the layer above was told
+	// outcast: a group went on without the incarnation before, or one before that, and the node has been in none since.
+	// It founds none: that group lives, for all it knows, also if it reaches nobody of it.
+	outcast bool
+}
 
 func (m *machine) status() status {
 	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)),

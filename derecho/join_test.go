@@ -28,7 +28,7 @@ func (w *waits) isWaiting(err error) { w.told = append(w.told, err) }
 func TestWaitIsOver(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		w := &waits{}
-		m := &machine{shell: w, phase: joining, sponsor: 1, barred: "it hears nobody", statuses: map[NodeID]status{1: {joined: true, cutOff: "it hears nobody"}}, links: map[NodeID]rdma.Link{}}
+		m := &machine{shell: w, phase: joining, entry: entry{sponsor: 1, barred: "it hears nobody"}, statuses: map[NodeID]status{1: {joined: true, cutOff: "it hears nobody"}}, links: map[NodeID]rdma.Link{}}
 		m.tellWait()
 		require.Empty(t, w.told, "that was told already")
 		if gone {

@@ -7,6 +7,13 @@ import (
 	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
+// departure is how far a node has come in leaving.
+type departure struct {
+	leaveOnEntry   bool // whoever waited for this node to join has given up; it leaves as soon as it can
+	announcedLeave bool // the leave command was submitted
+	departed       bool // it was executed here
+}
+
 // leave begins to leave: first the endpoints go.
 func (m *machine) leave() {
 	for _, id := range slices.Sorted(maps.Keys(m.own)) {

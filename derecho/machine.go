@@ -43,25 +43,33 @@ type machine struct {
 	priorities map[SubgroupID]int32 // those that are not 0 (priority.go)
 	marked     int                  // the DSCP that the fabric was told
 
-	now      time.Duration // of the pass that is under way
-	roused   bool          // there was an event since the last pass
-	lookedAt time.Duration // of the last pass that looked at all subgroups (visit.go)
-	// Of glance: when it last went round while there was work, and where it is.
-	glancedAt time.Duration
-	next      int
-	phase     phase
-	scanned   bool
-	misfit    error // why somebody who was found can not be in one group with this node
-	links     map[NodeID]rdma.Link
-	statuses  map[NodeID]status        // of linked nodes
-	heard     map[NodeID]time.Duration // until this one has joined: when a linked node last told its status, or the link to it came up
-	told      time.Duration            // until then: when it was due last to tell its own
-	parts     map[NodeID][]byte        // message that comes in several parts
-	unsent    map[NodeID][]unsent      // messages to members to which there is no link yet
-	sponsor   NodeID                   // whom this node asked to announce it
-	barred    string                   // why that one can not, as the layer above was told
+	now   time.Duration // of the pass that is under way
+	phase phase
 
+	// Each of these is defined in the file of what changes it.
+	looks     // visit.go
+	entry     // join.go
+	departure // leave.go
+	commands  // control.go
+	transit   // states.go
+
+	// Other nodes:
+	links     map[NodeID]rdma.Link
+	statuses  map[NodeID]status   // of linked nodes
+	parts     map[NodeID][]byte   // message that comes in several parts
+	unsent    map[NodeID][]unsent // messages to members to which there is no link yet
+	lost      map[NodeID]loss     // members whose link is down
+	ending    map[NodeID]bool     // nodes whose process is about to end and whose link is not down yet
+	expelled  map[NodeID]bool     // nodes that the group went on without
+	asked     map[NodeID]bool     // nodes that asked this one to announce them
+	welcoming []byte              // what the nodes that joined with this view need
+
+	// The group:
 	view     view
+	change   viewChange // what the current control epoch has brought so far
+	parted   []parting  // the groups from which it has gone over to others, the latest last
+	cutOff   string     // why nothing can be agreed on, as the layer above was told
+	holding  bool       // members were removed by an agreement that is not carried out here yet; data waits
 	cat      *catalogue
 	groups   map[SubgroupID]*subgroup
 	order    []*subgroup                          // groups in the order of their creation
@@ -69,42 +77,16 @@ type machine struct {
 	writers  map[endpointKey]ChannelID            // channel of every known writer
 	opens    map[openKey]*epoch                   // rows that were asked for
 	unproven map[openKey]answer                   // and came from who is not known to be near
-	outgoing map[NodeID]*outgoing                 // states that have not arrived, by who gets them
-	incoming map[NodeID]*incoming                 // pieces of one, by who sends it; what one sent who is gone for the group may still come
-	early    []channelState                       // states that came before their epoch was known here, or the group
-	change   viewChange                           // what the current control epoch has brought so far
 	deferred []deferred                           // acts of this node that wait for a condition
 	watched  time.Duration                        // when it was looked last whether the logs get on
-	queue    [][]byte                             // commands that wait for the next control epoch
-	// announcing are endpoints of this node that no command announces yet; gathering: more of them follow at once.
-	announcing []Endpoint
-	gathering  bool
-	// unexecuted are the commands that this node has sent in the control epoch and that were not
-	// executed here yet.
-	unexecuted [][]byte
-	lost       map[NodeID]loss      // members whose link is down
-	ending     map[NodeID]bool      // nodes whose process is about to end and whose link is not down yet
-	awaiting   map[keptChannel]bool // a majority of whose logs is to be enough after a while
-	asked      map[NodeID]bool      // nodes that asked this one to announce them
-	expelled   map[NodeID]bool      // nodes that the group went on without
-	shown      endpointList         // that the layer above knows
+	awaiting map[keptChannel]bool                 // a majority of whose logs is to be enough after a while
+	own      map[EndpointID]*pendingEndpoint      // endpoints of this node, by what was asked
+
+	// The layer above:
+	shown      endpointList // that it knows
 	shownNodes []NodeID
 	unshown    []unshown // that it is told of when messages of this node reach them (reach.go)
-	encoding   int       // states that are being encoded; a node that leaves waits for them
-	cutOff     string    // why nothing can be agreed on, as the layer above was told
-	// holding: members were removed by an agreement that is not carried out here yet; data waits.
-	holding   bool
-	welcoming []byte                          // what the nodes that joined with this view need
-	own       map[EndpointID]*pendingEndpoint // endpoints of this node, by what was asked
-	// outcast: a group went on without the incarnation before, or one before that, and the node has been in none since.
-	// It founds none: that group lives, for all it knows, also if it reaches nobody of it.
-	outcast bool
-	parted  []parting // the groups from which it has gone over to others, the latest last
-	// leaveOnEntry: whoever waited for this node to join has given up; it leaves as soon as it can.
-	leaveOnEntry bool
-	// announcedLeave: the leave command was submitted; departed: it was executed here.
-	announcedLeave, departed bool
-	batch                    []Message // of deliver, reused
+	batch      []Message // of deliver, reused
 
 	// For simulators; nil in a Node.
 	stored func()
@@ -162,8 +144,8 @@ type shell interface {
 func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s, controlRing: controlRing,
-		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, heard: map[NodeID]time.Duration{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{},
+		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, entry: entry{heard: map[NodeID]time.Duration{}}, parts: map[NodeID][]byte{},
+		unsent: map[NodeID][]unsent{}, transit: transit{outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}},
 		lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},
 		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{},

@@ -26,6 +26,14 @@ const (
 	maxState = 1 << 34
 )
 
+// transit is what is under way of states.
+type transit struct {
+	outgoing map[NodeID]*outgoing // that have not arrived, by who gets them
+	incoming map[NodeID]*incoming // pieces of one, by who sends it; what one sent who is gone for the group may still come
+	early    []channelState       // that came before their epoch was known here, or the group
+	encoding int                  // that are being encoded; a node that leaves waits for them
+}
+
 // outgoing are the states that a node owes to another one, in the order in which they go.
 type outgoing struct {
 	states     []channelState // that are not known to have arrived

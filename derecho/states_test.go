@@ -25,8 +25,8 @@ func (l *sentLink) Send(b []byte)       { l.sent = append(l.sent, b) }
 // those behind it.
 func TestStatesAreSentInPieces(t *testing.T) {
 	const piece = 10
-	source := &machine{id: 1, cfg: &Config{StatePiece: piece}, links: map[NodeID]rdma.Link{}, outgoing: map[NodeID]*outgoing{}, cat: newCatalogue()}
-	sink := &machine{groups: map[SubgroupID]*subgroup{}, incoming: map[NodeID]*incoming{}}
+	source := &machine{id: 1, cfg: &Config{StatePiece: piece}, links: map[NodeID]rdma.Link{}, transit: transit{outgoing: map[NodeID]*outgoing{}}, cat: newCatalogue()}
+	sink := &machine{groups: map[SubgroupID]*subgroup{}, transit: transit{incoming: map[NodeID]*incoming{}}}
 	there, back := &sentLink{id: 2}, &sentLink{id: 1}
 	source.links[2] = there
 	states := [][]byte{bytes.Repeat([]byte("0123456789"), 100), nil, []byte("x"), bytes.Repeat([]byte("abc"), 100)}
@@ -66,7 +66,7 @@ func TestStatesAreSentInPieces(t *testing.T) {
 // A link ends with states on their way: over the next one all go again that have not arrived, from their beginning. One
 // for which nobody waits any more is left out, unless the receiver has a part of it.
 func TestStatesGoAgain(t *testing.T) {
-	source := &machine{id: 1, cfg: &Config{StatePiece: 10}, links: map[NodeID]rdma.Link{}, outgoing: map[NodeID]*outgoing{}, cat: newCatalogue()}
+	source := &machine{id: 1, cfg: &Config{StatePiece: 10}, links: map[NodeID]rdma.Link{}, transit: transit{outgoing: map[NodeID]*outgoing{}}, cat: newCatalogue()}
 	wait := func(ch ChannelID, epoch uint32) {
 		source.cat.loading[replica{5, ch, 2}] = arrival{from: 1, epoch: epoch}
 	}
@@ -78,7 +78,7 @@ func TestStatesGoAgain(t *testing.T) {
 	over := func(pieces int) (arrived []ChannelID) {
 		there, back := &sentLink{id: 2}, &sentLink{id: 1}
 		source.links[2] = there
-		sink := &machine{groups: map[SubgroupID]*subgroup{}, incoming: map[NodeID]*incoming{}}
+		sink := &machine{groups: map[SubgroupID]*subgroup{}, transit: transit{incoming: map[NodeID]*incoming{}}}
 		source.pushStates(2)
 		for ; len(there.sent) > 0 && pieces > 0; pieces-- {
 			b := there.sent[0]
@@ -125,7 +125,7 @@ func TestStatesGoAgain(t *testing.T) {
 }
 
 func TestPiecesThatCanNotBe(t *testing.T) {
-	m := &machine{outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}}
+	m := &machine{transit: transit{outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}}}
 	l := &sentLink{id: 1}
 	require.Error(t, m.stateMessage(l, msgState, false, []byte("too short")), "for the head of a first piece")
 	require.Error(t, m.stateMessage(l, msgStateMore, false, nil), "nothing was sent")

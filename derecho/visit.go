@@ -35,6 +35,15 @@ const (
 	idleAtOnce = 8
 )
 
+// looks is what a machine has looked at lately.
+type looks struct {
+	roused   bool          // there was an event since the last pass
+	lookedAt time.Duration // of the last pass that looked at all subgroups
+	// Of glance: when it last went round while there was work, and where it is.
+	glancedAt time.Duration
+	next      int
+}
+
 // visit looks at the subgroups, and reports whether there was work in any. The machine may be dead then.
 func (m *machine) visit() bool {
 	all := m.roused || m.now-m.lookedAt >= allEvery

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A node that can not go on, as it has no descriptor left for instance, says so by the end of its links: nobody waits for a lease,
-// let alone for ten, until it is known that it will not open its row of a view.
+// A node that can not go on, as it has no descriptor left for instance, says so by the end of its links: nobody waits for a
+// lease, let alone for ten, until it is known that it will not open its row of a view.
 func TestOthersHearOfANodeThatFails(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.Lease = time.Hour

@@ -33,11 +33,12 @@ func TestLogHasTheHistory(t *testing.T) {
 		samples[id] = b
 	}
 	ended := (&setEnd{}).encode()
+	scratch := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "ends")
+		own, err := os.MkdirTemp(scratch, "ends") // the log has files beside its directory
 		require.NoError(t, err)
-		defer func() { require.NoError(t, os.RemoveAll(dir)) }()
-		dir = filepath.Join(dir, "log")
+		defer func() { require.NoError(t, os.RemoveAll(own)) }()
+		dir := filepath.Join(own, "log")
 		live := newStore()
 		epoch, clock, late := uint32(0), int64(10), int64(0)
 		cleanup := rapid.SampledFrom([]time.Duration{0, 10}).Draw(t, "service_cleanup_delay")
@@ -152,6 +153,9 @@ func TestLogHasTheHistory(t *testing.T) {
 			require.Equal(t, live.save(), past.save())
 		}
 	})
+	left, err := os.ReadDir(scratch)
+	require.NoError(t, err)
+	require.Empty(t, left, "each history is removed before the next is made")
 }
 
 // keptBy is what a reader of a node gets that comes now.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -163,7 +164,11 @@ func (r *reader) configure(op string, q qos.DataReader) error {
 	if err := checkReader(op, r.what, q); err != nil {
 		return err
 	}
-	if err := checkRepresentations(op, r.what, r.topic.support.Type, q.DataRepresentation); err != nil {
+	t := r.topic.support.Type
+	if err := checkRepresentations(op, r.what, t, q.DataRepresentation); err != nil {
+		return err
+	}
+	if err := checkTaken(op, r.what, representationsFor(t, q.DataRepresentation)); err != nil {
 		return err
 	}
 	if q.Durability.Kind == qos.DurabilityPersistent {
@@ -186,7 +191,20 @@ func (r *reader) configure(op string, q qos.DataReader) error {
 }
 
 // checkReader is checkWriter for readers.
-func checkReader(op, entity string, q qos.DataReader) error { return invalid(op, entity, q.Validate()) }
+func checkReader(op, entity string, q qos.DataReader) error {
+	if err := invalid(op, entity, q.Validate()); err != nil {
+		return err
+	}
+	return checkTaken(op, entity, q.DataRepresentation)
+}
+
+// checkTaken refuses representations in none of which a writer sends. XML beside others is an offer that nobody takes up.
+func checkTaken(op, entity string, p qos.DataRepresentation) error {
+	if len(p.Value) > 0 && !slices.ContainsFunc(p.Value, func(k qos.DataRepresentationKind) bool { return k != qos.DataRepresentationXML }) {
+		return unsupported(op, entity, qos.PolicyDataRepresentation, p.String())
+	}
+	return nil
+}
 
 // enable tells the domain of the reader.
 func (r *reader) enable(op string) error {

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,4 +78,31 @@ func TestXTypes13_7_6_3_1_RepresentationOfType(t *testing.T) {
 	require.Equal(t, "Texts", text.Name())
 	_, err = NewDataWriter(a.pub, text)
 	require.ErrorIs(t, err, ErrUnsupported)
+	_, err = NewDataReader(a.sub, text)
+	require.ErrorIs(t, err, ErrUnsupported)
+}
+
+// A reader that asks for XML alone would never match, as no writer sends it: it is refused wherever its QoS is set. XML beside
+// others does no harm.
+func TestReaderOfXML(t *testing.T) {
+	const one, xml = qos.DataRepresentationXCDR1, qos.DataRepresentationXML
+	asks := func(list ...qos.DataRepresentationKind) qos.DataReader {
+		return readerQos(func(q *qos.DataReader) { q.DataRepresentation.Value = list })
+	}
+	d := onBus(t)
+	n := d.node(t)
+	_, err := NewDataReader(n.sub, n.topic(t), WithReaderQos(asks(xml)))
+	require.EqualError(t, err, `dcps: NewDataReader (reader of topic "Track"): unsupported: DATA_REPRESENTATION [XML] has no effect in this version, so it is refused`)
+	require.ErrorIs(t, n.sub.SetDefaultDataReaderQos(asks(xml)), ErrUnsupported)
+	file, err := qos.Load("asks.xml", strings.NewReader(`<dds><qos_library name="L"><qos_profile name="P"><datareader_qos><data_representation><value>`+
+		`<element>XML_DATA_REPRESENTATION</element></value></data_representation></datareader_qos></qos_profile></qos_library></dds>`))
+	require.NoError(t, err)
+	q, err := file.DataReader("L::P", "Track")
+	require.NoError(t, err)
+	_, err = NewDataReader(n.sub, n.topic(t), WithReaderQos(q))
+	require.ErrorIs(t, err, ErrUnsupported)
+	r := n.reader(t, asks(xml, one))
+	require.ErrorIs(t, r.SetQos(asks(xml)), ErrUnsupported)
+	w := n.writer(t, writerQos())
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
 }

@@ -14,13 +14,18 @@ import (
 type Condition interface {
 	// TriggerValue tells whether the condition holds now.
 	TriggerValue() bool
-	// Ready gives a channel that is closed once the condition holds. Ask for it anew before each wait: it tells that
-	// the condition became true, not that it still is.
+	// Ready gives a channel that is closed once the condition holds, or has ended. Ask for it anew before each wait: it
+	// tells that the condition became true, not that it still is.
+	//
+	// A condition ends, and never holds again, when its entity is closed, or it itself: Wait of the WaitSets that it is
+	// attached to fails with ErrAlreadyDeleted then, and so do Read and Take with it. A GuardCondition does not end.
 	Ready() <-chan struct{}
 
 	absence() error // why there is nothing to attach, or nil
 	attach(*WaitSet)
 	detach(*WaitSet)
+	// state tells whether the condition holds, or why it never will again.
+	state(op string) (holds bool, ended error)
 }
 
 var closedChan = func() chan struct{} {
@@ -64,6 +69,18 @@ func (t *trigger) set(v bool) {
 	}
 }
 
+// end wakes who waits, as what they wait for does not come any more.
+func (t *trigger) end() {
+	t.value = false
+	if t.ready != nil {
+		close(t.ready)
+		t.ready = nil
+	}
+	for _, ws := range t.sets {
+		ws.notify()
+	}
+}
+
 func (t *trigger) readyLocked() <-chan struct{} {
 	if t.set(t.eval()); t.value {
 		return closedChan
@@ -74,13 +91,51 @@ func (t *trigger) readyLocked() <-chan struct{} {
 	return t.ready
 }
 
-// entityCondition is a condition over the state of an entity. Nil, or without entity, it never holds.
+// entityCondition is a condition over the state of an entity, with which it ends. Nil, or without entity, it never holds.
 type entityCondition struct {
-	e *entity
-	t trigger
+	e      *entity
+	t      trigger
+	closed bool // by itself; guarded by the entity's lock
 }
 
+// begin makes it a condition of e, which holds when holds says so.
+func (c *entityCondition) begin(e *entity, holds func() bool) {
+	c.e = e
+	c.t.eval = func() bool { return !c.over() && holds() }
+}
+
+// over tells whether the condition has ended. Called with the entity's lock held.
+func (c *entityCondition) over() bool { return c.closed || c.e.closed }
+
 func (c *entityCondition) absent() bool { return c == nil || c.e == nil }
+
+// ended is over as an error, for who wants to wait.
+func (c *entityCondition) ended(op string) error {
+	switch {
+	case c.e.closed:
+		return c.e.deleted(op)
+	case c.closed:
+		return &Error{Op: op, Entity: c.e.what, Code: ErrAlreadyDeleted, Detail: "the condition is closed"}
+	}
+	return nil
+}
+
+// attachable is ended for Attach. It may end all the same before it is attached: Wait tells then.
+func (c *entityCondition) attachable() error {
+	c.e.lock()
+	defer c.e.unlock()
+	return c.ended("Attach")
+}
+
+// state is looked at by WaitSet.Wait. One that is absent is not attached to any.
+func (c *entityCondition) state(op string) (bool, error) {
+	c.e.lock()
+	defer c.e.unlock()
+	if err := c.ended(op); err != nil {
+		return false, err
+	}
+	return c.look(), nil
+}
 
 func (c *entityCondition) triggerValue() bool {
 	if c.absent() {
@@ -106,6 +161,9 @@ func (c *entityCondition) readyChan() <-chan struct{} {
 	}
 	c.e.lock()
 	defer c.e.unlock()
+	if c.over() {
+		return closedChan
+	}
 	c.watch()
 	return c.t.readyLocked()
 }
@@ -123,7 +181,7 @@ func (c *entityCondition) attach(ws *WaitSet) {
 	if !slices.Contains(c.t.sets, ws) {
 		c.t.sets = append(c.t.sets, ws)
 	}
-	if c.t.set(c.t.eval()); c.t.value {
+	if c.t.set(c.t.eval()); c.t.value || c.over() {
 		ws.notify()
 	}
 }
@@ -144,8 +202,7 @@ type StatusCondition struct {
 
 func newStatusCondition(e *entity) *StatusCondition {
 	c := &StatusCondition{enabled: AnyStatus &^ StableStatusBit}
-	c.e = e
-	c.t.eval = func() bool { return e.changed&c.enabled != 0 || e.failure != nil }
+	c.begin(e, func() bool { return e.changed&c.enabled != 0 || e.failure != nil })
 	return c
 }
 
@@ -166,7 +223,7 @@ func (c *StatusCondition) absence() error {
 	if c.base().absent() {
 		return missing("Attach", "the StatusCondition", "an entity")
 	}
-	return nil
+	return c.attachable()
 }
 
 // SetEnabledStatuses says which statuses count; all but STABLE do at first (DDS: set_enabled_statuses).
@@ -198,8 +255,7 @@ type ReadCondition struct {
 	entityCondition
 	reader    *reader
 	selection selection
-	seen      sighting // guarded by the lock of the reader
-	closed    bool     // guarded by the lock of the reader, and so is selection.query
+	seen      sighting // guarded by the lock of the reader, and so is selection.query
 }
 
 func (c *ReadCondition) base() *entityCondition {
@@ -219,7 +275,7 @@ func (c *ReadCondition) absence() error {
 	if c.base().absent() {
 		return missing("Attach", "the ReadCondition", "NewReadCondition")
 	}
-	return nil
+	return c.attachable()
 }
 
 // States gives the states that the condition is about (DDS: get_sample_state_mask, get_view_state_mask,
@@ -231,7 +287,7 @@ func (c *ReadCondition) States() (samples SampleState, views ViewState, instance
 	return c.selection.samples, c.selection.views, c.selection.instances
 }
 
-// Close ends the condition; it never holds again (DDS: delete_readcondition).
+// Close ends the condition; it never holds again (DDS: delete_readcondition). Detach it first from WaitSets that go on.
 func (c *ReadCondition) Close() error {
 	if c.base().absent() {
 		return missing("Close", "the ReadCondition", "NewReadCondition")
@@ -239,6 +295,7 @@ func (c *ReadCondition) Close() error {
 	c.e.lock()
 	defer c.e.unlock()
 	c.closed = true
+	c.t.end()
 	c.e.unwatch(&c.t)
 	return nil
 }
@@ -295,6 +352,8 @@ func (c *GuardCondition) absence() error {
 	}
 	return nil
 }
+
+func (c *GuardCondition) state(string) (bool, error) { return c.TriggerValue(), nil }
 
 func (c *GuardCondition) attach(ws *WaitSet) {
 	c.mu.Lock()
@@ -393,7 +452,8 @@ func (ws *WaitSet) follow(ctx context.Context) {
 	ws.ctx, ws.unfollow = ctx, context.AfterFunc(ctx, derecho.Nudge)
 }
 
-// Attach adds a condition; attaching it again has no effect (DDS: attach_condition).
+// Attach adds a condition; attaching it again has no effect (DDS: attach_condition). One that has ended, see Condition, is
+// refused with ErrAlreadyDeleted.
 func (ws *WaitSet) Attach(c Condition) error {
 	const op = "Attach"
 	if ws == nil {
@@ -451,29 +511,36 @@ func (ws *WaitSet) Conditions() []Condition {
 	return slices.Clone(ws.conditions)
 }
 
-// holding lists the conditions that hold. If they are those of last time it is the same list: who waits again and again
-// mostly waits for the same, and allocates nothing.
-func (ws *WaitSet) holding() []Condition {
+// holding lists the conditions that hold, unless one has ended. If they are those of last time it is the same list: who waits
+// again and again mostly waits for the same, and allocates nothing.
+func (ws *WaitSet) holding(op string) ([]Condition, error) {
 	ws.mu.Lock()
 	all := ws.conditions
 	ws.mu.Unlock()
 	ws.active = ws.active[:0]
 	for _, c := range all {
-		if c.TriggerValue() {
+		holds, err := c.state(op)
+		if err != nil {
+			return nil, err
+		}
+		if holds {
 			ws.active = append(ws.active, c)
 		}
 	}
 	switch {
 	case len(ws.active) == 0:
-		return nil
+		return nil, nil
 	case !slices.Equal(ws.active, ws.told):
 		ws.told = slices.Clip(slices.Clone(ws.active))
 	}
-	return ws.told
+	return ws.told, nil
 }
 
 // Wait returns the conditions that hold, as soon as there is one. One goroutine waits at a time; a second one is
 // refused with ErrPreconditionNotMet. The list is for reading: calls that find the same conditions return the same one.
+//
+// As long as a condition is attached whose entity is closed, or that is closed itself, Wait fails with ErrAlreadyDeleted, also
+// where it waits already and where others hold; the error names the entity. Who goes on waiting for others detaches it.
 func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
 	const op = "Wait"
 	if ws == nil {
@@ -499,8 +566,8 @@ func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
 		ws.mu.Unlock()
 	}()
 	for {
-		if active := ws.holding(); len(active) > 0 {
-			return active, nil
+		if active, err := ws.holding(op); err != nil || len(active) > 0 {
+			return active, err
 		}
 		if err := ws.sleep(ctx); err != nil {
 			return nil, failure(op, "WaitSet", "", err)

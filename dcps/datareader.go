@@ -431,7 +431,8 @@ func (s *Samples[T]) stream(yield func(*Sample[T], error) bool) bool {
 }
 
 // NewReadCondition makes a condition that holds while there are samples in the given states (DDS:
-// create_readcondition). A zero mask means any. It is nil, as at create_readcondition's failure, if there is no reader.
+// create_readcondition). A zero mask means any. It is nil, as at create_readcondition's failure, if there is no reader; that of
+// a reader that is closed has ended, which Attach and Wait tell.
 func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, instances InstanceState) *ReadCondition {
 	u := r.untyped()
 	if u == noReader {
@@ -444,8 +445,8 @@ func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, i
 
 func (c *ReadCondition) init(r *reader, samples SampleState, views ViewState, instances InstanceState) {
 	c.selection = r.selectionOf([]ReadOption{States(samples, views, instances)}, false)
-	c.e, c.reader = &r.entity, r
-	c.t.eval = func() bool { return !c.closed && r.cache.anySince(&c.selection, &c.seen) }
+	c.reader = r
+	c.begin(&r.entity, func() bool { return r.cache.anySince(&c.selection, &c.seen) })
 }
 
 // LookupInstance gives the handle of the instance that the key members of key name, or HandleNil if the reader does not

@@ -33,9 +33,10 @@
 // locked while leases.mu or WaitSet.mu is held.
 //
 // Close of any entity may be called again, and while another goroutine is at it: all wait for the end and get one
-// result. Who waits for something at the entity, or for its being enabled, does so no longer: ErrAlreadyDeleted. In an
-// outage Close waits for a moment only, and then fails with ErrTimeout: the entity is closed all the same, and the
-// others learn of it when they hear this process.
+// result. Who waits for something at the entity, or for its being enabled, does so no longer: ErrAlreadyDeleted. Its
+// conditions end, too: they do not hold any more, the channels of Ready are closed, and Wait of a WaitSet that has one fails
+// so until it is detached. In an outage Close waits for a moment only, and then fails with ErrTimeout: the entity is closed
+// all the same, and the others learn of it when they hear this process.
 //
 // # Samples and memory
 //

@@ -181,6 +181,9 @@ func (e *entity) close() bool {
 	e.closed = true
 	if first {
 		close(e.stop)
+		for _, t := range e.watched {
+			t.end() // also what holds already: who waits for it to begin to is to be told
+		}
 	}
 	e.unlock()
 	return first

@@ -59,7 +59,7 @@ func (c *QueryCondition) TriggerValue() bool { return c.condition().TriggerValue
 // Ready gives a channel that is closed once the condition holds; see Condition.
 func (c *QueryCondition) Ready() <-chan struct{} { return c.condition().Ready() }
 
-// Close ends the condition; it never holds again (DDS: delete_readcondition).
+// Close ends the condition; see ReadCondition.Close (DDS: delete_readcondition).
 func (c *QueryCondition) Close() error {
 	if c.condition().base().absent() {
 		return missing("Close", "the QueryCondition", "NewQueryCondition")
@@ -71,8 +71,10 @@ func (c *QueryCondition) absence() error {
 	if c.condition().base().absent() {
 		return missing("Attach", "the QueryCondition", "NewQueryCondition")
 	}
-	return nil
+	return c.read.attachable()
 }
+
+func (c *QueryCondition) state(op string) (bool, error) { return c.read.state(op) }
 
 func (c *QueryCondition) attach(ws *WaitSet) { c.read.attach(ws) }
 func (c *QueryCondition) detach(ws *WaitSet) { c.read.detach(ws) }

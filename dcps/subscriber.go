@@ -69,9 +69,9 @@ func newSubscriber(p *DomainParticipant, c subscriberConfig) *Subscriber {
 	sub := &Subscriber{qos: c.qos, defaults: qos.DefaultDataReader()}
 	sub.begin(p, "subscriber", sub)
 	d := &sub.state.data
-	sub.state.status.t.eval = func() bool {
+	sub.state.status.begin(&sub.state.entity, func() bool {
 		return d.news.Load() && sub.state.status.enabled&DataOnReadersStatusBit != 0 || sub.state.failure != nil
-	}
+	})
 	return sub
 }
 

@@ -273,10 +273,13 @@ func (t *topicEntity) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t.users--
-	if t.users == 0 && p.topics[t.name] == t {
+	if t.users > 0 {
+		return
+	}
+	if p.topics[t.name] == t { // not that of a built-in reader or a MultiTopic
 		delete(p.topics, t.name)
 		p.directory.learn(func(d *directory) { delete(d.local, t.name) })
 		p.entities.remove(&t.entity)
-		t.close()
 	}
+	t.close()
 }

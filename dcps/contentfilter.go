@@ -177,7 +177,8 @@ func (t *ContentFilteredTopic[T]) ExpressionParameters() []string {
 
 // SetExpressionParameters changes the values of %0, %1 and so on (DDS: set_expression_parameters). The filter is the
 // new one for samples that are delivered after the call; what the readers have stays with them. After ErrBadParameter
-// the old values count; another error tells that the domain has not been told of the new ones, which count here.
+// and ErrOutOfResources the old values count; another error tells that the domain has not been told of the new ones, which count
+// here.
 func (t *ContentFilteredTopic[T]) SetExpressionParameters(params ...string) error {
 	const op = "SetExpressionParameters"
 	s := t.shared()
@@ -187,6 +188,15 @@ func (t *ContentFilteredTopic[T]) SetExpressionParameters(params ...string) erro
 	f, err := s.now.Load().With(params...)
 	if err != nil {
 		return &Error{Op: op, Entity: fmt.Sprintf("content-filtered topic %q", s.name), Code: ErrBadParameter, Err: err}
+	}
+	for r := range s.p.readers.all() {
+		if r.content == s {
+			ann := r.announced()
+			ann.filter = s.announcedAs(f)
+			if err := ann.fits(op, r.what); err != nil {
+				return err
+			}
+		}
 	}
 	s.now.Store(f)
 	for r := range s.p.readers.all() {
@@ -307,7 +317,10 @@ func (cf *contentFilter) announced() ContentFilterProperty {
 	if cf == nil {
 		return ContentFilterProperty{}
 	}
-	f := cf.now.Load()
+	return cf.announcedAs(cf.now.Load())
+}
+
+func (cf *contentFilter) announcedAs(f *filter.Filter) ContentFilterProperty {
 	return ContentFilterProperty{cf.name, filterClass, f.Expression(), f.Parameters()}
 }
 

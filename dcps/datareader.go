@@ -164,6 +164,9 @@ func (r *reader) configure(op string, q qos.DataReader) error {
 	if err := checkReader(op, r.what, q); err != nil {
 		return err
 	}
+	if err := r.checkAnnounced(op, q); err != nil {
+		return err
+	}
 	t := r.topic.support.Type
 	if err := checkRepresentations(op, r.what, t, q.DataRepresentation); err != nil {
 		return err
@@ -234,13 +237,17 @@ func (r *reader) enable(op string) error {
 	p.readers.add(r.id, r)
 	p.enlist(&r.entity)
 	p.mu.Unlock()
-	r.info = r.announcement().encode()
+	ann := r.announcement()
+	r.info = ann.encode()
 	ep := derecho.Endpoint{ID: r.id, Channel: r.channel, Info: r.info, Replica: r.durable}
 	for _, sg := range r.subgroups {
 		path, _ := p.hub.placement.PathOf(uint32(sg))
 		ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
 	}
-	err := p.logs.beginAgain(op, r.what, r.topic, r.q.Durability.Kind == qos.DurabilityPersistent, r.durable)
+	err := ann.fits(op, r.what)
+	if err == nil {
+		err = p.logs.beginAgain(op, r.what, r.topic, r.q.Durability.Kind == qos.DurabilityPersistent, r.durable)
+	}
 	if err == nil {
 		if err = p.introduce(r.lifetime, ep); err != nil {
 			err = p.unagreed(op, r.what, "", err)

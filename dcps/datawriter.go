@@ -127,6 +127,9 @@ func (w *writer) configure(op string, q qos.DataWriter) error {
 	if err := checkWriter(op, w.what, q); err != nil {
 		return err
 	}
+	if err := w.checkAnnounced(op, q); err != nil {
+		return err
+	}
 	offered, err := w.offered(op, q.DataRepresentation)
 	if err != nil {
 		return err
@@ -208,13 +211,17 @@ func (w *writer) enable(op string) error {
 	p.writers.add(w.id, w)
 	p.enlist(&w.entity)
 	p.mu.Unlock()
-	w.info = w.announcement().encode()
+	ann := w.announcement()
+	w.info = ann.encode()
 	ep := derecho.Endpoint{ID: w.id, Channel: w.at.ch, Info: w.info, Writes: derecho.Subgroup{ID: w.at.sg, Mode: modeOf(w.path)}}
 	if w.path.Keeps() {
 		ep.Reads = []derecho.Subgroup{ep.Writes}
 		ep.Replica = true
 	}
-	err := p.logs.beginAgain(op, w.what, w.topic, w.path == topic.Logged, false)
+	err := ann.fits(op, w.what)
+	if err == nil {
+		err = p.logs.beginAgain(op, w.what, w.topic, w.path == topic.Logged, false)
+	}
 	if err == nil {
 		if err = p.introduce(w.lifetime, ep); err != nil {
 			err = p.unagreed(op, w.what, "", err)

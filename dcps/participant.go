@@ -101,6 +101,9 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 	if err := invalid(op, where, c.qos.Validate()); err != nil {
 		return nil, err
 	}
+	if err := checkUserData(op, where, c.qos); err != nil {
+		return nil, err
+	}
 	settings, err := c.settings.withDefaults(os.Getenv)
 	if err != nil {
 		return nil, &Error{Op: op, Entity: where, Code: ErrBadParameter, Err: err}
@@ -197,7 +200,7 @@ func (p *DomainParticipant) tellUserData(ctx context.Context, op string) error {
 	if p.announced == 0 && len(data) == 0 {
 		return nil
 	}
-	info := append([]byte{userDataMagic, userDataVersion}, data...)
+	info := userDataInfo(data)
 	var err error
 	if p.announced == 0 {
 		p.mu.Lock()

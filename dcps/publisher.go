@@ -53,6 +53,9 @@ func (p *DomainParticipant) NewPublisher(opts ...PublisherOption) (*Publisher, e
 	if err := invalid(op, "", c.qos.Validate()); err != nil {
 		return nil, err
 	}
+	if err := (&announcement{writes: true, pub: c.qos}).fits(op, "publisher"); err != nil {
+		return nil, err
+	}
 	pub := &Publisher{qos: c.qos, defaults: qos.DefaultDataWriter(), listener: bound[PublisherListener]{c.listener, AnyStatus}}
 	pub.begin(p, "publisher", pub)
 	pub.present.sets = newMutex()

@@ -167,6 +167,8 @@ const (
 	userDataVersion = 1
 )
 
+func userDataInfo(data []byte) []byte { return append([]byte{userDataMagic, userDataVersion}, data...) }
+
 // userDataOf notes the USER_DATA of a participant, if that is what an endpoint stands for.
 func (h *hub) userDataOf(ep derecho.Endpoint) bool {
 	if len(ep.Info) < 2 || ep.Info[0] != userDataMagic {

@@ -51,6 +51,9 @@ func (w *writer) setQos(q qos.DataWriter) error {
 	if err := checkWriter(op, w.what, q); err != nil {
 		return err
 	}
+	if err := w.checkAnnounced(op, q); err != nil {
+		return err
+	}
 	if err := w.change(op, q); err != nil {
 		return err
 	}
@@ -80,11 +83,15 @@ func (w *writer) reannounce(op string) error {
 	return w.p.retell(w.lifetime, op, &w.entity, w.id, &w.info, w.announcement())
 }
 
-// retell announces an endpoint that is announced already, if there is anything new.
+// retell announces an endpoint that is announced already, if there is anything new. That it fits was seen before; but what it
+// belongs to may have changed at the same time.
 func (p *DomainParticipant) retell(ctx context.Context, op string, e *entity, id derecho.EndpointID, told *[]byte, ann *announcement) error {
 	info := ann.encode()
 	if bytes.Equal(info, *told) {
 		return nil
+	}
+	if err := ann.fits(op, e.what); err != nil {
+		return err
 	}
 	*told = nil // until it is known
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
@@ -113,6 +120,9 @@ func (r *reader) setQos(q qos.DataReader) error {
 		return r.configure(op, q)
 	}
 	if err := checkReader(op, r.what, q); err != nil {
+		return err
+	}
+	if err := r.checkAnnounced(op, q); err != nil {
 		return err
 	}
 	if err := r.change(op, q); err != nil {
@@ -178,6 +188,9 @@ func (pub *Publisher) SetQos(q qos.Publisher) error {
 	if err := invalid(op, "", q.Validate()); err != nil {
 		return err
 	}
+	if err := pub.checkAnnounced(op, q); err != nil {
+		return err
+	}
 	pub.mu.Lock()
 	var err error
 	switch {
@@ -210,6 +223,9 @@ func (sub *Subscriber) SetQos(q qos.Subscriber) error {
 		return missing(op, "the subscriber", "NewSubscriber")
 	}
 	if err := invalid(op, "", q.Validate()); err != nil {
+		return err
+	}
+	if err := sub.checkAnnounced(op, q); err != nil {
 		return err
 	}
 	sub.mu.Lock()
@@ -248,6 +264,9 @@ func (t *Topic[T]) SetQos(q qos.Topic) error {
 	if err := invalid(op, s.what, q.Validate()); err != nil {
 		return err
 	}
+	if err := s.checkAnnounced(op, q); err != nil {
+		return err
+	}
 	s.lock()
 	err := error(nil)
 	switch {
@@ -284,6 +303,9 @@ func (p *DomainParticipant) SetQos(q qos.DomainParticipant) error {
 		return noParticipant(op)
 	}
 	if err := invalid(op, "participant", q.Validate()); err != nil {
+		return err
+	}
+	if err := checkUserData(op, "participant", q); err != nil {
 		return err
 	}
 	p.domain.changing.Lock()

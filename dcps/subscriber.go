@@ -56,6 +56,9 @@ func (p *DomainParticipant) NewSubscriber(opts ...SubscriberOption) (*Subscriber
 	if err := invalid(op, "", c.qos.Validate()); err != nil {
 		return nil, err
 	}
+	if err := (&announcement{sub: c.qos}).fits(op, "subscriber"); err != nil {
+		return nil, err
+	}
 	sub := newSubscriber(p, c)
 	sub.access = newAccess(c.qos.Presentation)
 	if err := p.adopt(op, &sub.state, func() { p.subs = append(p.subs, sub) }); err != nil {

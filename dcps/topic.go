@@ -86,6 +86,9 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 		if err := invalid(op, entity, c.qos.Validate()); err != nil {
 			return nil, err
 		}
+		if err := checkTopicData(op, entity, name, *c.qos); err != nil {
+			return nil, err
+		}
 	}
 	e, err := p.topicNamed(op, name, support, &c)
 	if err != nil {

@@ -67,7 +67,7 @@ type Endpoint struct {
 	// Log is what the node's log of a Logged subgroup held when the endpoint was announced; nil for an
 	// endpoint that keeps none. Config.LogState fills it in.
 	Log *LogState
-	// Info is the announcement of the layer above; derecho carries it unread.
+	// Info is the announcement of the layer above, at most MaxInfo bytes; derecho carries it unread.
 	Info []byte
 }
 

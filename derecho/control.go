@@ -76,7 +76,7 @@ func (m *machine) propose(p *pendingEndpoint) {
 
 // maxBundle bounds a command that announces several endpoints, in bytes; so does the ring. One that is larger by itself
 // goes alone.
-const maxBundle = maxInfo
+const maxBundle = MaxInfo
 
 // bundle makes commands of the endpoints that are to be announced. Those of one command bring at most one new epoch of
 // each subgroup.

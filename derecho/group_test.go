@@ -381,7 +381,7 @@ func TestChangeEndpoint(t *testing.T) {
 		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 9, nil), ErrConfig)
 		require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
 		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 1, nil), ErrConfig)
-		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 2, make([]byte, maxInfo+1)), ErrTooLarge)
+		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 2, make([]byte, MaxInfo+1)), ErrTooLarge)
 	})
 }
 

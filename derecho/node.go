@@ -328,14 +328,15 @@ func (n *Node) note(ctx context.Context, l *life, ep Endpoint) error {
 	return nil
 }
 
-const maxInfo = 32 << 10
+// MaxInfo bounds Endpoint.Info, in bytes.
+const MaxInfo = 32 << 10
 
 func checkEndpoint(ep Endpoint) error {
 	switch {
 	case ep.ID == 0:
 		return fmt.Errorf("%w: endpoint without ID", ErrConfig)
-	case len(ep.Info) > maxInfo:
-		return fmt.Errorf("%w: announcement of %d bytes, at most %d", ErrTooLarge, len(ep.Info), maxInfo)
+	case len(ep.Info) > MaxInfo:
+		return fmt.Errorf("%w: announcement of %d bytes, at most %d", ErrTooLarge, len(ep.Info), MaxInfo)
 	case ep.readsControl():
 		return fmt.Errorf("%w: endpoint %d reads subgroup 0, which is the group's own", ErrConfig, ep.ID)
 	}

@@ -348,7 +348,12 @@ func (w *DataWriter[T]) Dispose(ctx context.Context, key *T, opts ...WriteOption
 }
 
 // Unregister says that the writer has no more to say about an instance (DDS: unregister_instance). With
-// WRITER_DATA_LIFECYCLE autodispose_unregistered_instances, which is the default, it disposes it too.
+// WRITER_DATA_LIFECYCLE autodispose_unregistered_instances, which is the default, it disposes it too, whoever else writes it.
+//
+// An instance that the writer has not registered, written or disposed of, or has unregistered since, is refused with
+// ErrPreconditionNotMet by a writer that has sent nothing yet, and by one whose QoS has a DEADLINE or a limit of RESOURCE_LIMITS
+// from the start, until it disposes of an instance that it has not written. Others have no record of their instances, for writing
+// not to pay for one: do not unregister there what the writer has not written.
 func (w *DataWriter[T]) Unregister(ctx context.Context, key *T, opts ...WriteOption) error {
 	return w.tell(ctx, "Unregister", kindUnregister, w.untyped().autodispose(), key, opts)
 }
@@ -365,6 +370,14 @@ func (w *DataWriter[T]) tell(ctx context.Context, op string, k derecho.Kind, fla
 		return err
 	}
 	m := w.of.message(key)
+	if k == kindUnregister {
+		if err := w.sendable(ctx, op); err != nil {
+			return err
+		}
+		if err := w.registers(op, m); err != nil {
+			return err
+		}
+	}
 	if err := w.send(ctx, op, k, flags, m, at); err != nil {
 		return err
 	}

@@ -72,8 +72,9 @@ func (w *writer) change(op string, q qos.DataWriter) error {
 	if t := w.instances.Load(); t != nil {
 		t.relive(lifespanOf(&q))
 		t.redate(finite(q.Deadline.Period), now())
-	} else {
-		w.instances.Store(newWriterInstances(q, w.path, w.topic.support))
+	} else if t := newWriterInstances(q, w.path, w.topic.support); t != nil {
+		t.partial = true
+		w.instances.Store(t)
 	}
 	return nil
 }

@@ -437,14 +437,6 @@ func keyBytes(key cdr.Message) ([]byte, error) {
 	}
 }
 
-// autodispose is the flag that goes with unregistering.
-func (w *writer) autodispose() uint8 {
-	if w.qosNow().WriterDataLifecycle.AutodisposeUnregisteredInstances {
-		return flagDispose
-	}
-	return 0
-}
-
 func (w *writer) PublicationMatchedStatus() PublicationMatchedStatus {
 	w.lock()
 	defer w.unlock()
@@ -605,6 +597,7 @@ type writerInstances struct {
 	mu       sync.Mutex
 	keys     *topic.Keys
 	byHandle map[InstanceHandle]*writtenInstance
+	partial  bool                       // it lacks instances: it began later than the writer, or they were disposed of unknown
 	samples  int                        // held of all instances
 	round    int                        // with untilAcked: how often all was acknowledged that was held
 	alarms   dueQueue[*writtenInstance] // of those with a deadline
@@ -833,6 +826,7 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 	h, err := t.keys.Of(key)
 	in := t.byHandle[h]
 	if err != nil || in == nil {
+		t.partial = t.partial || !unregister // registered by that, and no place of max_instances taken
 		return
 	}
 	t.current(in)

@@ -3,11 +3,11 @@ package dcps
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/omg-dds-go/dds/storage"
 )
@@ -45,6 +45,6 @@ func unwritten(t *testing.T, path string) bool {
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
-	_, _, failed := unix.Syscall(unix.SYS_IOCTL, f.Fd(), fiemap, uintptr(unsafe.Pointer(&m)))
+	_, _, failed := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), fiemap, uintptr(unsafe.Pointer(&m)))
 	return failed == 0 && m.mapped > 0 && m.extentFlags&delayed != 0
 }

@@ -147,6 +147,9 @@ type presenting struct {
 	group    bool
 
 	open atomic.Int32 // begun and not ended; who stores it holds sets
+	// parts are those that the writers have begun since the last end. Who begins one has the writer's turn, and who ends the set
+	// has all turns and sets: more than it finds then are of writers that were closed meanwhile.
+	parts atomic.Int32
 
 	sets   mutex  // of BeginCoherentChanges and EndCoherentChanges
 	number uint64 // of the latest set; guarded by sets
@@ -190,6 +193,7 @@ func (w *writer) number(r *reservation, all []*writer) {
 		r.flags |= flagInSet
 		if w.set.first == 0 {
 			w.set = openSet{r.seq, r.exclusions}
+			p.parts.Add(1)
 			r.flags |= flagSetBegin
 		}
 	}
@@ -232,7 +236,8 @@ func (pub *Publisher) BeginCoherentChanges() error {
 // busy (ErrTimeout), the set goes on, and can be ended again; if there is no room for its end, readers do not see the
 // set. Nor do they if the domain went on without this process in the midst of it, which is told as
 // derecho.ErrExcluded (ErrPreconditionNotMet): in scope GROUP nothing of the set is seen, in the others nothing of what the
-// writers have sent in it that had begun before.
+// writers have sent in it that had begun before. A writer that was closed in the midst of the set has not ended its part: it fails
+// with ErrPreconditionNotMet, in scope GROUP nothing of the set is seen, and in the others nothing of that part.
 func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	const op = "EndCoherentChanges"
 	if pub.absent() {
@@ -283,7 +288,9 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			w.set = openSet{}
 		}
 	}
-	// A part in the midst of which this process was excluded is lost, and in scope GROUP with it all of the set.
+	// A part in the midst of which this process was excluded is lost, and so is one whose writer was closed, which nobody can
+	// end any more; in scope GROUP with it all of the set.
+	closed := int(pub.present.parts.Swap(0)) - len(in)
 	cut := false
 	lose := func() {
 		torn := make([]bool, len(in))
@@ -292,7 +299,7 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			cut = cut || torn[i]
 		}
 		for i, w := range in {
-			if torn[i] || cut && pub.present.group || !w.known.Load() {
+			if torn[i] || (cut || closed > 0) && pub.present.group || !w.known.Load() {
 				end.parts[i].lose()
 			}
 		}
@@ -331,6 +338,14 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 	}
 	if cut && len(errs) == 0 {
 		errs = append(errs, failure(op, pub.what, "the coherent set is lost, or the parts of it that began before: begin another one", derecho.ErrExcluded))
+	}
+	if closed > 0 && len(errs) == 0 {
+		lost := "what they have sent in it is"
+		if pub.present.group {
+			lost = "all of it is"
+		}
+		errs = append(errs, &Error{Op: op, Entity: pub.what, Code: ErrPreconditionNotMet, Detail: fmt.Sprintf(
+			"writers were closed in the midst of the coherent set (%d), so %s lost: end a set before its writers are closed", closed, lost)})
 	}
 	return errors.Join(errs...)
 }

@@ -564,6 +564,7 @@ func (w *writer) sayClosing(ctx context.Context) error {
 			break
 		}
 	}
+	w.set = openSet{} // what comes behind the farewell ends no set
 	seq := w.turn.another()
 	// Without channel: a full reader does not hold the farewell up, which takes no room there.
 	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, deadline)

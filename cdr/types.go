@@ -46,7 +46,16 @@ type TypeInfo struct {
 	MaxKeySize      int      // largest serialized key in bytes; -1 when unbounded, 0 without key
 	Signature       [32]byte // SHA-256 of Text: equal signatures mean the same type
 	TypeObject      string   // XTypes 1.3 §7.3.4.2: serialized TypeInformation and TypeObjects; empty when not generated
-	Text            string   // normalised definition with everything it refers to, to explain a mismatch
+	// Defaults are what @default says of the type's members, and of those of the types that it refers to: a TypeObject has no
+	// place for it.
+	Defaults []MemberDefault
+	Text     string // normalised definition with everything it refers to, to explain a mismatch
+}
+
+// MemberDefault is the @default of a member.
+type MemberDefault struct {
+	Type, Member string // scoped name of the struct or union that declares it, and its own name
+	Value        any    // a bool, a string or a number; of an enumeration the value of the enumerator
 }
 
 // Representations is a set of data representations, with the bits of DataRepresentationMask (XTypes 1.3 §7.3.1.2.1).

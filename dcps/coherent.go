@@ -236,8 +236,8 @@ func (pub *Publisher) BeginCoherentChanges() error {
 // busy (ErrTimeout), the set goes on, and can be ended again; if there is no room for its end, readers do not see the
 // set. Nor do they if the domain went on without this process in the midst of it, which is told as
 // derecho.ErrExcluded (ErrPreconditionNotMet): in scope GROUP nothing of the set is seen, in the others nothing of what the
-// writers have sent in it that had begun before. A writer that was closed in the midst of the set has not ended its part: it fails
-// with ErrPreconditionNotMet, in scope GROUP nothing of the set is seen, and in the others nothing of that part.
+// writers have sent in it that had begun before. A writer that was closed in the midst of the set has not ended its part: the
+// call fails with ErrPreconditionNotMet, in scope GROUP nothing of the set is seen, and in the others nothing of that part.
 func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	const op = "EndCoherentChanges"
 	if pub.absent() {

@@ -291,7 +291,7 @@ func (t *topicEntity) description(op, entity string) (*xtypes.Type, error) {
 		return d, nil
 	}
 	if text := t.support.Type.TypeObject; text != "" {
-		d, _, _, err := xtypes.ParseDescription([]byte(text))
+		d, _, _, err := xtypes.ParseDescription([]byte(text), t.support.Type.Defaults...)
 		if err != nil {
 			return nil, &Error{Op: op, Entity: entity, Code: ErrUnspecified,
 				Detail: "the description that type " + t.support.Type.Name + " carries can not be read; generate it anew with idlgen", Err: err}

@@ -28,7 +28,8 @@
 //
 // What a sample does not have (an element behind the end of a sequence, an optional member that is not set, the member of a union
 // that is not selected) is neither equal nor unequal to anything: the predicate is unknown, as in SQL, NOT leaves it so, and a
-// sample passes if the condition is true. A member that the writer's version of the type lacks has its default value.
+// sample passes if the condition is true. A member that the writer's version of the type lacks has its default value, except
+// below elements of sequences, optional members and unions: there it is what a sample does not have.
 //
 // # Natural joins
 //

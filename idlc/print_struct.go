@@ -128,8 +128,15 @@ func (w *printer) typeInfo(t Type) {
 	if s, ok := t.(*Struct); ok && s.front() != nil {
 		w.frontOf(s.front())
 	}
-	if object, err := w.types.describe(t); err == nil {
+	if object, defaults, err := w.types.describe(t); err == nil {
 		w.p("TypeObject: ", strconv.QuoteToASCII(string(object)), ",")
+		if len(defaults) > 0 {
+			w.p("Defaults: []cdr.MemberDefault{")
+			for _, d := range defaults {
+				w.p(fmt.Sprintf("{Type: %q, Member: %q, Value: %s},", d.Type, d.Member, goValue(d.Value)))
+			}
+			w.p("},")
+		}
 	} else {
 		pos := d.common().Pos
 		w.plan.report.warnf(pos, "", "%s: peers cannot check the type", strings.TrimPrefix(err.Error(), pos.String()+": "))
@@ -140,6 +147,15 @@ func (w *printer) typeInfo(t Type) {
 	w.p("// CDRType describes the type.")
 	w.p("func (*", name, ") CDRType() *cdr.TypeInfo { return ", v, " }")
 	w.p()
+}
+
+// goValue is v, of a basic type, as Go has it.
+func goValue(v any) string {
+	switch v.(type) {
+	case string, bool:
+		return fmt.Sprintf("%#v", v)
+	}
+	return fmt.Sprintf("%T(%v)", v, v)
 }
 
 func extensibilityName(x cdr.Extensibility) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
@@ -31,13 +32,14 @@ type typeBuilder struct{ made map[Decl]*xtypes.Type }
 
 func newTypeBuilder() *typeBuilder { return &typeBuilder{made: map[Decl]*xtypes.Type{}} }
 
-// describe serializes the type objects of a type for cdr.TypeInfo.
-func (b *typeBuilder) describe(t Type) ([]byte, error) {
+// describe serializes the type objects of a type for cdr.TypeInfo, and gives what they have no place for.
+func (b *typeBuilder) describe(t Type) ([]byte, []cdr.MemberDefault, error) {
 	x, err := b.typ(t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return xtypes.Describe(x)
+	object, err := xtypes.Describe(x)
+	return object, xtypes.Defaults(x), err
 }
 
 var primitiveKinds = map[Primitive]xtypes.Kind{

@@ -105,10 +105,11 @@ func TestDescriptionsForGeneratedCode(t *testing.T) {
 		if !ok {
 			continue
 		}
-		bytes, err := b.describe(typ)
+		bytes, defaults, err := b.describe(typ)
 		require.NoError(t, err)
-		got, _, _, err := xtypes.ParseDescription(bytes)
+		got, _, _, err := xtypes.ParseDescription(bytes, defaults...)
 		require.NoError(t, err)
+		require.Equal(t, defaults, xtypes.Defaults(got), "a type object has no place for them")
 		require.Equal(t, d.common().Scoped(), got.Name())
 	}
 }

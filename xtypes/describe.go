@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/omg-dds-go/dds/cdr"
 )
 
 // Describe serializes all that is to be known of a type: its TypeInformation, and behind it, aligned to four bytes, the
@@ -23,8 +25,38 @@ func Describe(t *Type) ([]byte, error) {
 	return append(b, mapping.Marshal()...), nil
 }
 
-// ParseDescription gives what Describe has serialized, and the type.
-func ParseDescription(b []byte) (*Type, *TypeInformation, *TypeMapping, error) {
+// Defaults gives what Describe leaves out, as type objects have no place for it: the @default of the members of t and of all
+// types that it refers to. It is what cdr.TypeInfo.Defaults of generated code holds.
+func Defaults(t *Type) []cdr.MemberDefault {
+	var list []cdr.MemberDefault
+	seen := map[*Type]bool{}
+	var visit func(t *Type)
+	visit = func(t *Type) {
+		if t == nil || seen[t.Resolve()] {
+			return
+		}
+		t = t.Resolve()
+		seen[t] = true
+		visit(t.d.Base)
+		visit(t.d.MapKey)
+		visit(t.d.Elem)
+		for m := range t.OwnMembers() {
+			v := m.Default
+			if long, ok := v.(Float128); ok {
+				v = long.Float64() // of a literal, which is no more precise
+			}
+			if v != nil {
+				list = append(list, cdr.MemberDefault{Type: t.d.Name, Member: m.Name, Value: v})
+			}
+			visit(m.Type)
+		}
+	}
+	visit(t)
+	return list
+}
+
+// ParseDescription gives what Describe has serialized, and the type, with what Defaults has said of it.
+func ParseDescription(b []byte, defaults ...cdr.MemberDefault) (*Type, *TypeInformation, *TypeMapping, error) {
 	first, rest, err := splitDelimited(b)
 	if err != nil {
 		return nil, nil, nil, err
@@ -41,6 +73,7 @@ func ParseDescription(b []byte) (*Type, *TypeInformation, *TypeMapping, error) {
 	if err := r.AddMapping(mapping); err != nil {
 		return nil, nil, nil, err
 	}
+	r.defaults = defaults
 	t, err := r.Type(info.Complete.ID)
 	return t, info, mapping, err
 }

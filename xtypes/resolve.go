@@ -14,6 +14,8 @@ type Registry struct {
 	objects map[string]*TypeObject
 	types   map[string]*Type
 	depth   int
+	// defaults are those that the members of the types get; see Defaults.
+	defaults []cdr.MemberDefault
 }
 
 // maxResolve bounds how deeply types that are read from type objects refer to each other.
@@ -159,6 +161,11 @@ func (r *Registry) named(id *TypeIdentifier) (*Type, error) {
 	r.types[key] = t
 	d, err := r.descriptor(o)
 	if err == nil {
+		for _, v := range r.defaults {
+			if i := slices.IndexFunc(d.Members, func(m Member) bool { return v.Type == name && v.Member == m.Name }); i >= 0 {
+				d.Members[i].Default = v.Value
+			}
+		}
 		d.Name, d.Forward = name, t
 		_, err = Build(d)
 	}

@@ -1,9 +1,12 @@
 package dcps
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
@@ -193,4 +196,38 @@ func TestUnregisteredBeforeExclusion(t *testing.T) {
 	require.Equal(t, []string{
 		alive + "1:1\n", alive + "1:2\n", alive + "2:1\n", alive + "2:2\n", alive + "2:3\n", over + "0:1\n",
 	}, late())
+}
+
+// Who has written, and then makes a reader, has what was written when the history is there, also of what was on its way when the
+// reader was matched. A loan that is reserved before it holds it up.
+func TestHistoryHasWhatThisProcessWrote(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		w := n.writer(t, durably(qos.DurabilityTransientLocal))
+		loan, err := w.Loan(patiently(t), 100)
+		require.NoError(t, err)
+		write(t, w, 1, 1)
+		write(t, w, 1, 2)
+		r := n.reader(t, durableReader(qos.DurabilityTransientLocal))
+		soon, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err = r.WaitForHistoricalData(soon)
+		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, "loan")
+		require.NoError(t, loan.Discard())
+		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+		require.Equal(t, "1:1 1:2", taken(t, r), "it was matched before they were delivered")
+		late := n.reader(t, durableReader(qos.DurabilityTransientLocal))
+		require.NoError(t, late.WaitForHistoricalData(patiently(t)))
+		require.Equal(t, "1:2", taken(t, late), "a history has as many as HISTORY says")
+
+		loan, err = w.Loan(patiently(t), 100)
+		require.NoError(t, err)
+		waiting := make(chan error)
+		go func() { waiting <- late.WaitForHistoricalData(context.Background()) }()
+		synctest.Wait()
+		require.NoError(t, late.Close())
+		require.ErrorIs(t, <-waiting, ErrAlreadyDeleted)
+		require.NoError(t, loan.Discard())
+	})
 }

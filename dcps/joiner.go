@@ -308,7 +308,7 @@ func (j *joiner) follow(join *filter.Join) {
 // history waits until the parts have what was kept for late joiners, and joins it.
 func (j *joiner) history(ctx context.Context, op string) error {
 	for _, part := range j.parts {
-		if err := part.awaitKnown(ctx, op, func() bool { return part.complete }); err != nil {
+		if err := part.awaitHistory(ctx, op); err != nil {
 			return err
 		}
 	}

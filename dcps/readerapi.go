@@ -1,7 +1,9 @@
 package dcps
 
 import (
+	"context"
 	"errors"
+	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
 )
@@ -106,4 +108,35 @@ func (r *reader) dismantle() {
 	r.p.retire(r.id)
 	r.p.delist(&r.entity)
 	r.topic.release()
+}
+
+// awaitHistory waits until nothing of a history is owed, and what the participant's own writers have sent is delivered: who has
+// written, and then makes a reader, knows what there is to be seen.
+func (r *reader) awaitHistory(ctx context.Context, op string) error {
+	if err := r.awaitComplete(ctx, op); err != nil || !r.durable {
+		return err
+	}
+	for w := range r.p.writers.all() {
+		if w.topic != r.topic || !w.enabled.Load() || !slices.Contains(r.subgroups, w.at.sg) {
+			continue
+		}
+		w.batch.hurry()
+		waiting, end := until(ctx, r.lifetime)
+		err := r.p.core.WaitAcked(waiting, w.at.sg)
+		end()
+		switch {
+		case err == nil:
+		case r.ended.Load():
+			return r.deleted(op)
+		case errors.Is(err, derecho.ErrExcluded):
+			return r.awaitComplete(ctx, op) // what is to be seen of that is owed now
+		default:
+			return failure(op, r.what, "what this participant has written is not delivered"+r.p.lent(w.at.sg), err)
+		}
+	}
+	return nil
+}
+
+func (r *reader) awaitComplete(ctx context.Context, op string) error {
+	return r.awaitKnown(ctx, op, func() bool { return r.complete })
 }

@@ -338,7 +338,7 @@ func (h *hub) release(s *stream, e *waiting) {
 		s.shown = true
 	}
 	switch it.order = a.released; {
-	case it.kind > itemGone: // of a status
+	case it.kind > itemGone && !e.free: // of a status
 		h.push(s.r, it)
 	case e.free:
 		s.set = append(s.set, it)

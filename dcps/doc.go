@@ -126,6 +126,8 @@
 //   - OWNERSHIP ties go to the smaller handle of the writer.
 //   - A reader of a ContentFilteredTopic keeps the last sample of an instance that passed, and its state, when later ones do not
 //     pass; these hold off DEADLINE, and count for OWNERSHIP of instances that it knows (docs/filters.md).
+//   - A sample that the reader's type can not hold, as the writer's has another enumerator, say, counts as lost: XTypes discards
+//     it. A coherent set is seen without it.
 //   - An instance of a MultiTopic whose samples do not match any more is NOT_ALIVE_NO_WRITERS.
 //
 // # What it does not do

@@ -274,7 +274,7 @@ func (h *hub) matchPast(r *endpoint, w *storedWriter) *match {
 	if !h.matched(e, r) {
 		return nil
 	}
-	return r.remember(&match{r: r.reader, src: newSource(e)})
+	return r.remember(&match{r: r.reader, src: h.newSource(e, r)})
 }
 
 // successor is a stored writer that lives, be it in another incarnation of its process; nil if it is gone.

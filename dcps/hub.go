@@ -248,7 +248,7 @@ func (h *hub) consider(w, r *endpoint) { h.adjust(w, r, relation{}, h.relate(w, 
 func (h *hub) pair(w, r *endpoint) {
 	var src *source
 	if r.reader != nil {
-		src = newSource(w)
+		src = h.newSource(w, r)
 		w.matches = append(w.matches, h.newMatch(w, r.reader, src))
 	}
 	h.tell(w, r, itemMatched, nil, src)
@@ -257,14 +257,18 @@ func (h *hub) pair(w, r *endpoint) {
 	}
 }
 
-func newSource(w *endpoint) *source {
-	return &source{
+func (h *hub) newSource(w, r *endpoint) *source {
+	s := &source{
 		key: w.key, sg: w.at.sg, handle: w.handle, peer: w.peer,
 		strength: w.ann.writer.OwnershipStrength.Value,
 		lifespan: finite(w.ann.writer.Lifespan.Duration),
 		lease:    leaseOf(&w.ann.writer.Liveliness),
 		gaps:     w.path == topic.Unordered,
 	}
+	if h.typesOf(w.ann, r.ann).partial {
+		s.trial = r.reader.topic.support.New()
+	}
+	return s
 }
 
 // knows tells whether a reader that is matched with a writer now gets all that it sends, from its first message on. All
@@ -612,6 +616,9 @@ func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHa
 	var it *item
 	if k == itemData && !t.r.passes(m.Payload) {
 		k = itemFiltered
+	}
+	if k == itemData && !t.src.constructs(m.Payload) {
+		k = itemLost
 	}
 	if k == itemData {
 		it = t.r.receive(m, t.stream == nil)

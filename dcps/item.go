@@ -1,6 +1,9 @@
 package dcps
 
-import "github.com/omg-dds-go/dds/derecho"
+import (
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/derecho"
+)
 
 // endpointKey names a writer or reader of the domain.
 type endpointKey struct {
@@ -152,6 +155,15 @@ type source struct {
 	leased   int32 // place in reader.leases
 	line     *lineage
 	peer     Peer
+	// trial is what the polling goroutine decodes samples into to see whether the reader's type can hold them; nil if it can hold
+	// all of the writer's, which is so of one type. Set from the beginning.
+	trial cdr.Message
+}
+
+// constructs tells whether the reader's type can hold a sample. One that it can not is discarded (@try_construct, XTypes 1.3
+// §7.2.4) before it takes another one's place. With try_construct other than DISCARD decoding makes of it what can be held.
+func (s *source) constructs(sample []byte) bool {
+	return s.trial == nil || cdr.Unmarshal(sample, s.trial) == nil
 }
 
 func (s *source) place() *int32 { return &s.leased }

@@ -375,6 +375,8 @@ func (r *reader) lifecycle(it *item, at int64) {
 	switch it.kind {
 	case itemFiltered:
 		r.filtered(it, at)
+	case itemLost: // of a set: its number does not come before those of the others
+		r.lose(1)
 	case itemDispose:
 		r.dispose(it, at)
 	case itemUnregister:

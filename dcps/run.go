@@ -69,7 +69,7 @@ func (r *reader) mayRun() bool {
 // extend is enqueue for a sample of a simple writer.
 func (h *hub) extend(t *match, m *derecho.Message, at int64) {
 	r := t.r
-	if t.stream != nil || !r.wantsRuns.Load() {
+	if t.stream != nil || t.src.trial != nil || !r.wantsRuns.Load() {
 		h.enqueue(*t, m, itemData, HandleNil, at)
 		return
 	}

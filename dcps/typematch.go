@@ -58,6 +58,8 @@ type typePair struct {
 type typeVerdict struct {
 	why     string
 	unknown bool // one of the types is not known: they are not the same, and no more can be said
+	// partial: the writer's type has values that the reader's can not hold. Of one type there are none.
+	partial bool
 }
 
 func (v typeVerdict) ok() bool { return v.why == "" }
@@ -89,7 +91,7 @@ func (m *typeMatcher) match(r, w *announcement, rules xtypes.Consistency) typeVe
 func (m *typeMatcher) compare(r, w *announcement, rules xtypes.Consistency) typeVerdict {
 	for _, n := range []*announcement{r, w} {
 		if t := m.typeOf(n); t.typ == nil {
-			return typeVerdict{fmt.Sprintf("%s of the %s is not known: %s", n.typeName, n.role(), t.why), true}
+			return typeVerdict{why: fmt.Sprintf("%s of the %s is not known: %s", n.typeName, n.role(), t.why), unknown: true}
 		}
 	}
 	err := xtypes.Assignable(m.typeOf(r).typ, m.typeOf(w).typ, rules)
@@ -99,7 +101,7 @@ func (m *typeMatcher) compare(r, w *announcement, rules xtypes.Consistency) type
 	if err != nil {
 		return typeVerdict{why: strings.TrimPrefix(err.Error(), "xtypes: ")}
 	}
-	return typeVerdict{}
+	return typeVerdict{partial: !xtypes.Constructible(m.typeOf(r).typ, m.typeOf(w).typ)}
 }
 
 func (m *typeMatcher) typeOf(n *announcement) *announcedType {

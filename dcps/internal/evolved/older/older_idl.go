@@ -5,7 +5,10 @@ package older
 
 import (
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -1649,5 +1652,1146 @@ func (w SlipWriter) SetID(v int32) {
 func (w SlipWriter) SetPart(v int32) {
 	if b := w.w.Number(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
+	}
+}
+
+// Kind is the IDL enum fleet::Kind.
+type Kind int32
+
+// Values of Kind.
+const (
+	KindLidar Kind = 0
+	KindImu   Kind = 1
+)
+
+// Valid tells whether v is one of the values above.
+func (v Kind) Valid() bool {
+	return v >= 0 && v <= 1
+}
+
+// String gives the name in IDL.
+func (v Kind) String() string {
+	switch v {
+	case KindLidar:
+		return "LIDAR"
+	case KindImu:
+		return "IMU"
+	}
+	return "Kind(" + strconv.Itoa(int(v)) + ")"
+}
+
+// ParseKind is the inverse of String.
+func ParseKind(s string) (Kind, error) {
+	switch s {
+	case "LIDAR":
+		return KindLidar, nil
+	case "IMU":
+		return KindImu, nil
+	}
+	return 0, fmt.Errorf("%q is no Kind", s)
+}
+
+// MarshalText gives the name in IDL, for JSON and the like.
+func (v Kind) MarshalText() ([]byte, error) {
+	if !v.Valid() {
+		return nil, fmt.Errorf("%d is no Kind", int32(v))
+	}
+	return []byte(v.String()), nil
+}
+
+// UnmarshalText is the inverse of MarshalText.
+func (v *Kind) UnmarshalText(text []byte) error {
+	parsed, err := ParseKind(string(text))
+	if err != nil {
+		return err
+	}
+	*v = parsed
+	return nil
+}
+
+// Reading is the IDL union fleet::Reading.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Reading struct {
+	discriminator Kind
+	range_        int32
+	angle         float64
+}
+
+var readingType = cdr.Define(cdr.TypeInfo{
+	Name:          "fleet::Reading",
+	Extensibility: cdr.Appendable,
+	MaxSize:       16,
+	MaxKeySize:    0,
+	TypeObject:    "\x90\x00\x00\x00\x01\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7\x00\\\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\x00>\x00\x00\x00\x02\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\x00\x84\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00^\x00\x00\x00\xbe\x00\x00\x00\x02\x00\x00\x00\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7\x00X\x00\x00\x00\xf1R\x02\x00\x00\x00\x00\x00\x11\x00\x00\x00\x01\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x01\x00\x00\x00\x00\x00\x00\x007\xb1\x98\x16\x14\x00\x00\x00\x02\x00\x00\x00\x01\x00\n\x00\x01\x00\x00\x00\x01\x00\x00\x00\x89\x91\x86\xf7\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\x00:\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00*\x00\x00\x00\x02\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xd6]\xe5\xdf\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\xad\xce\tM\x00\x00\x06\x01\x00\x00\x02\x00\x00\x00\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\x00\x80\x00\x00\x00\xf2R\x02\x00\x17\x00\x00\x00\x00\x00\x00\x00\x0f\x00\x00\x00fleet::Reading\x00\x00\x13\x00\x00\x00\x01\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00\x00\x00D\x00\x00\x00\x02\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00range\x00\x00\x00\x1c\x00\x00\x00\x02\x00\x00\x00\x01\x00\n\x00\x01\x00\x00\x00\x01\x00\x00\x00\x06\x00\x00\x00angle\x00\x00\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00Z\x00\x00\x00\xf2@\x00\x00\x14\x00\x00\x00 \x00\x00\x00\f\x00\x00\x00fleet::Kind\x00:\x00\x00\x00\x02\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00LIDAR\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00IMU\x00\x00\x00\x00\x00@\x00\x00\x00\x02\x00\x00\x00\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek",
+	Text: `@bit_bound(32) enum fleet::Kind { LIDAR = 0, IMU = 1 };
+@appendable union fleet::Reading switch(fleet::Kind) {
+	case 0: @id(1) int32 range;
+	case 1: @id(2) double angle;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Reading) CDRType() *cdr.TypeInfo { return readingType }
+
+// readingMember gives the number of the member that d selects, -1 for none.
+func readingMember(d Kind) int {
+	switch d {
+	case KindLidar:
+		return 0
+	case KindImu:
+		return 1
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Reading) Discriminator() Kind { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Reading) SetDiscriminator(d Kind) error {
+	switch readingMember(d) {
+	case readingMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Reading selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Range gives range, if the union holds it.
+func (m *Reading) Range() (v int32, ok bool) {
+	if readingMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.range_, true
+}
+
+// SetRange makes the union hold range.
+func (m *Reading) SetRange(v int32) {
+	*m = Reading{discriminator: KindLidar, range_: v}
+}
+
+// Angle gives angle, if the union holds it.
+func (m *Reading) Angle() (v float64, ok bool) {
+	if readingMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.angle, true
+}
+
+// SetAngle makes the union hold angle.
+func (m *Reading) SetAngle(v float64) {
+	*m = Reading{discriminator: KindImu, angle: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Reading) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Enum("discriminator", int32(m.discriminator), 4, m.discriminator.Valid())
+	switch readingMember(m.discriminator) {
+	case 0:
+		e.Int32(m.range_)
+	case 1:
+		e.Float64(m.angle)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Reading) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc Kind
+	disc = Kind(d.Enum("discriminator", 4, int32(KindLidar)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	was := readingMember(m.discriminator)
+	now := readingMember(disc)
+	if now != was {
+		*m = Reading{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.range_ = d.Int32("range")
+	case 1:
+		m.angle = d.Float64("angle")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Reading) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Enum("discriminator", int32(m.discriminator), 4, m.discriminator.Valid())
+	switch readingMember(m.discriminator) {
+	case 0:
+		e.Int32(m.range_)
+	case 1:
+		e.Float64(m.angle)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Reading) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc Kind
+	disc = Kind(d.Enum("discriminator", 4, int32(KindLidar)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	now := readingMember(disc)
+	if now != readingMember(m.discriminator) {
+		*m = Reading{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.range_ = d.Int32("range")
+	case 1:
+		m.angle = d.Float64("angle")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Reading) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc Kind
+	disc = Kind(d.Enum("discriminator", 4, int32(KindLidar)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	e.Enum("discriminator", int32(disc), 4, disc.Valid())
+	switch readingMember(disc) {
+	case 0:
+		e.Int32(d.Int32("range"))
+	case 1:
+		e.Float64(d.Float64("angle"))
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Reading) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	var disc Kind
+	disc = Kind(d.Enum("discriminator", 4, int32(KindLidar)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	switch readingMember(disc) {
+	case 0:
+		d.Skip("range", 4, 4)
+	case 1:
+		d.Skip("angle", 8, 8)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "range": ...}.
+func (m Reading) MarshalJSON() ([]byte, error) {
+	switch readingMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "range", &m.range_)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "angle", &m.angle)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Reading) UnmarshalJSON(data []byte) error {
+	var u Reading
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "range":
+		number = 0
+		if !hasLabel {
+			u.discriminator = KindLidar
+		}
+		err = json.Unmarshal(member, &u.range_)
+	case "angle":
+		number = 1
+		if !hasLabel {
+			u.discriminator = KindImu
+		}
+		err = json.Unmarshal(member, &u.angle)
+	case "":
+	default:
+		return fmt.Errorf("Reading has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != readingMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Reading does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Reading) Clone() Reading {
+	c := *m
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Reading) Equal(o *Reading) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch readingMember(m.discriminator) {
+	case 0:
+		return m.range_ == o.range_
+	case 1:
+		return m.angle == o.angle
+	}
+	return true
+}
+
+// ReadingView reads an encoded Reading where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type ReadingView struct {
+	s  cdr.Sample
+	d  Kind
+	at int32 // offset of the member
+}
+
+// NewReadingView checks the structure of an encoded sample, encapsulation header included.
+func NewReadingView(sample []byte) (v ReadingView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewReadingView gives, without a copy of it; after an error it is empty.
+func (v *ReadingView) OpenCDR(sample []byte) error {
+	*v = ReadingView{}
+	var d cdr.Decoder
+	if err := d.Open(sample, readingType); err != nil {
+		return err
+	}
+	v.ScanCDR(&d)
+	if err := d.Close(readingType); err != nil {
+		*v = ReadingView{}
+		return err
+	}
+	return nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *ReadingView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Appendable)
+	v.d = Kind(d.Enum("discriminator", 4, int32(KindLidar)))
+	if !v.d.Valid() {
+		d.NotEnumerator("discriminator", int32(v.d))
+	}
+	switch readingMember(v.d) {
+	case 0:
+		v.at = d.Locate("range", 4, 4)
+	case 1:
+		v.at = d.Locate("angle", 8, 8)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v ReadingView) Discriminator() Kind { return v.d }
+
+// Range reads range, if the union holds it.
+func (v ReadingView) Range() (x int32, ok bool) {
+	if readingMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.Int32(v.at), true
+}
+
+// Angle reads angle, if the union holds it.
+func (v ReadingView) Angle() (x float64, ok bool) {
+	if readingMember(v.d) != 1 {
+		return x, false
+	}
+	return v.s.Float64(v.at), true
+}
+
+// ReadingViews reads the elements of an encoded sequence or array of Reading.
+type ReadingViews struct{ c cdr.Elements }
+
+// ReadingViewsOf is for generated code.
+func ReadingViewsOf(c cdr.Elements) ReadingViews { return ReadingViews{c} }
+
+// Len is the number of elements.
+func (vs ReadingViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ReadingViews) At(i int) ReadingView {
+	var d cdr.Decoder
+	var v ReadingView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ReadingViews) All() iter.Seq2[int, ReadingView] {
+	return func(yield func(int, ReadingView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ReadingView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var readingMembers = []string{
+	"discriminator",
+}
+
+// ReadingBuilder builds an encoded Reading in the caller's bytes, without an intermediate value. One member is set.
+type ReadingBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewReadingBuilder starts a sample in buf, encapsulation header included.
+func NewReadingBuilder(buf []byte) ReadingBuilder {
+	var b ReadingBuilder
+	b.b.Init(buf, readingType, readingMembers)
+	return b
+}
+
+// SetRange sets range and the discriminator.
+func (b *ReadingBuilder) SetRange(v int32) {
+	d := Kind(KindLidar)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		e.Int32(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetAngle sets angle and the discriminator.
+func (b *ReadingBuilder) SetAngle(v float64) {
+	d := Kind(KindImu)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		e.Float64(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *ReadingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var readingShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "range"},
+		{Name: "angle"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
+}
+
+// ReadingWriter writes an encoded Reading in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
+type ReadingWriter struct {
+	w cdr.Leaf
+}
+
+// NewReadingWriter starts a sample in buf, encapsulation header included.
+func NewReadingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ReadingWriter {
+	return ReadingWriter{s.Open(buf, enc, readingType, &readingShape)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ReadingWriter) Within(up *cdr.Writer, p cdr.Place) ReadingWriter {
+	return ReadingWriter{up.BeginLeaf(p, &readingShape)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w ReadingWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w ReadingWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w ReadingWriter) discriminate(d Kind) {
+	if e := w.w.Next(0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w ReadingWriter) SetDiscriminator(d Kind) {
+	w.discriminate(d)
+	w.w.Pick(readingMember(d) + 1)
+}
+
+// SetRange sets range.
+func (w ReadingWriter) SetRange(v int32) {
+	if !w.w.Chosen(1) {
+		w.discriminate(KindLidar)
+	}
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetAngle sets angle.
+func (w ReadingWriter) SetAngle(v float64) {
+	if !w.w.Chosen(2) {
+		w.discriminate(KindImu)
+	}
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// Sensor is the IDL struct fleet::Sensor.
+type Sensor struct {
+	// Key.
+	ID      int32   `json:"id"`
+	Kind    Kind    `json:"kind"`
+	Reading Reading `json:"reading"`
+}
+
+var sensorType = cdr.Define(cdr.TypeInfo{
+	Name:          "fleet::Sensor",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       28,
+	MaxKeySize:    4,
+	Front: cdr.FrontOf(
+		cdr.Part{Name: "id", Width: 4, Count: 1},
+		cdr.Part{Name: "kind", Width: 4, Count: 1},
+	),
+	TypeObject: "\xc0\x00\x00\x00\x01\x10\x00@X\x00\x00\x00T\x00\x00\x00\x14\x00\x00\x00\xf1_\xde~\xd5\u07a4\xa7\xcd-u\xbd\xd8\x17\xad\x00e\x00\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\x00>\x00\x00\x00\x14\x00\x00\x00\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7\x00\\\x00\x00\x00\x02\x10\x00@X\x00\x00\x00T\x00\x00\x00\x14\x00\x00\x00\xf2\x82\x84Z\x03\x9bE\xa7\xb6Yj \x9e\xce\xdb\x00\x96\x00\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00^\x00\x00\x00\x14\x00\x00\x00\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\x00\x84\x00\x00\x004\x01\x00\x00\x03\x00\x00\x00\xf1_\xde~\xd5\u07a4\xa7\xcd-u\xbd\xd8\x17\xad\x00a\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00Q\x00\x00\x00\x03\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\x19\x00\x00\x00\x01\x00\x00\x00\x01\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\xd99\xaa\xf7\x00\x00\x00\x19\x00\x00\x00\x02\x00\x00\x00\x01\x00\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7\xec\xea\xdc\x1d\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek:\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00*\x00\x00\x00\x02\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xd6]\xe5\xdf\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\xad\xce\tM\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7\x00\x00\x00X\x00\x00\x00\xf1R\x02\x00\x00\x00\x00\x00\x11\x00\x00\x00\x01\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x01\x00\x00\x00\x00\x00\x00\x007\xb1\x98\x16\x14\x00\x00\x00\x02\x00\x00\x00\x01\x00\n\x00\x01\x00\x00\x00\x01\x00\x00\x00\x89\x91\x86\xf7\xb0\x01\x00\x00\x03\x00\x00\x00\xf2\x82\x84Z\x03\x9bE\xa7\xb6Yj \x9e\xce\xdb\x00\x92\x00\x00\x00\xf2Q\x02\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00fleet::Sensor\x00\x00\x00n\x00\x00\x00\x03\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x01\x00\x00\x00\x01\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00\x00\x00\x05\x00\x00\x00kind\x00\x00\x00\x00&\x00\x00\x00\x02\x00\x00\x00\x01\x00\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\x00\x00\x00\b\x00\x00\x00reading\x00\x00\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00\x00\x00Z\x00\x00\x00\xf2@\x00\x00\x14\x00\x00\x00 \x00\x00\x00\f\x00\x00\x00fleet::Kind\x00:\x00\x00\x00\x02\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00LIDAR\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00IMU\x00\x00\x00\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\x00\x00\x00\x80\x00\x00\x00\xf2R\x02\x00\x17\x00\x00\x00\x00\x00\x00\x00\x0f\x00\x00\x00fleet::Reading\x00\x00\x13\x00\x00\x00\x01\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00\x00\x00D\x00\x00\x00\x02\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00range\x00\x00\x00\x1c\x00\x00\x00\x02\x00\x00\x00\x01\x00\n\x00\x01\x00\x00\x00\x01\x00\x00\x00\x06\x00\x00\x00angle\x00\x00\x00^\x00\x00\x00\x03\x00\x00\x00\xf2\x82\x84Z\x03\x9bE\xa7\xb6Yj \x9e\xce\xdb\xf1_\xde~\xd5\u07a4\xa7\xcd-u\xbd\xd8\x17\xad\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\xf2b\xfe\xe7\xf6\x96\xf9\x04\xba\xaf|(\xe8Ri\xf1\xa2S\xb0\xf9\v]K\xbe\xee\x83D\x91\x82\xe7",
+	Text: `@bit_bound(32) enum fleet::Kind { LIDAR = 0, IMU = 1 };
+@appendable union fleet::Reading switch(fleet::Kind) {
+	case 0: @id(1) int32 range;
+	case 1: @id(2) double angle;
+};
+@appendable struct fleet::Sensor {
+	@key @id(0) int32 id;
+	@id(1) fleet::Kind kind;
+	@id(2) fleet::Reading reading;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Sensor) CDRType() *cdr.TypeInfo { return sensorType }
+
+// MarshalCDR writes all members.
+func (m *Sensor) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	switch b, fast := e.RunBoth(4, 8); {
+	case b != nil:
+		cdr.PutInt32(b, m.ID)
+		cdr.PutInt32(b[4:], int32(m.Kind))
+		if !m.Kind.Valid() {
+			e.NotEnumerator("kind", int32(m.Kind))
+		}
+	case !fast:
+		e.Int32(m.ID)
+		e.Enum("kind", int32(m.Kind), 4, m.Kind.Valid())
+	}
+	if e.Enter() {
+		m.Reading.MarshalCDR(e)
+		e.Leave("reading")
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Sensor) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	if b := d.RunBoth(4, 8); b != nil {
+		m.ID = cdr.GetInt32(b)
+		m.Kind = Kind(cdr.GetInt32(b[4:]))
+		if !m.Kind.Valid() {
+			d.NotEnumerator("kind", int32(m.Kind))
+		}
+	} else {
+		m.ID = d.Int32("id")
+		m.Kind = Kind(d.Enum("kind", 4, int32(KindLidar)))
+		if !m.Kind.Valid() {
+			d.NotEnumerator("kind", int32(m.Kind))
+		}
+	}
+	if d.Enter() {
+		m.Reading.UnmarshalCDR(d)
+		d.Leave("reading")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Sensor) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Sensor) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Sensor) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		d.Skip("kind", 4, 4)
+		if d.EnterPresent() {
+			(*Reading)(nil).SkipCDR(d)
+			d.Leave("reading")
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Sensor) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("id", 4, 4)
+	d.Skip("kind", 4, 4)
+	if d.EnterPresent() {
+		(*Reading)(nil).SkipCDR(d)
+		d.Leave("reading")
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Sensor) Clone() Sensor {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Sensor) Equal(o *Sensor) bool {
+	return m.ID == o.ID &&
+		m.Kind == o.Kind &&
+		m.Reading.Equal(&o.Reading)
+}
+
+// SensorView reads the members of an encoded Sensor where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type SensorView struct {
+	sensorFront
+	s  cdr.Sample
+	at [1]int32 // offsets of the other members
+}
+
+// sensorFront is the members of fixed size that Sensor begins with.
+type sensorFront struct {
+	b *[8]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
+}
+
+// NewSensorView checks the structure of an encoded sample, encapsulation header included.
+func NewSensorView(sample []byte) (v SensorView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewSensorView gives, without a copy of it; after an error it is empty.
+func (v *SensorView) OpenCDR(sample []byte) error {
+	*v = SensorView{}
+	var d cdr.Decoder
+	if err := d.Open(sample, sensorType); err != nil {
+		return err
+	}
+	v.ScanCDR(&d)
+	if err := d.Close(sensorType); err != nil {
+		*v = SensorView{}
+		return err
+	}
+	return nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *SensorView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	if b := d.Front(sensorType); b != nil {
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(sensorType)
+	}
+	v.at[0] = d.Here(1)
+	if d.EnterPresent() {
+		var e ReadingView
+		e.ScanCDR(d)
+		d.Leave("reading")
+	}
+	d.End(s)
+}
+
+// ID reads id.
+func (v sensorFront) ID() int32 {
+	if v.b == nil {
+		return int32(v.farUint64(0))
+	}
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
+}
+
+// Kind reads kind.
+func (v sensorFront) Kind() Kind {
+	if v.b == nil {
+		return Kind(v.farUint64(1))
+	}
+	return Kind(binary.LittleEndian.Uint32(v.b[4:]))
+}
+
+// Reading reads reading.
+func (v SensorView) Reading() ReadingView {
+	var d cdr.Decoder
+	var m ReadingView
+	if v.s.Seek(&d, v.at[0]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+//go:noinline
+func (v sensorFront) farUint64(i int) uint64 { return v.f.Uint64(sensorType, i) }
+
+// SensorViews reads the elements of an encoded sequence or array of Sensor.
+type SensorViews struct{ c cdr.Elements }
+
+// SensorViewsOf is for generated code.
+func SensorViewsOf(c cdr.Elements) SensorViews { return SensorViews{c} }
+
+// Len is the number of elements.
+func (vs SensorViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs SensorViews) At(i int) SensorView {
+	var d cdr.Decoder
+	var v SensorView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs SensorViews) All() iter.Seq2[int, SensorView] {
+	return func(yield func(int, SensorView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v SensorView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var sensorMembers = []string{
+	"id",
+	"kind",
+	"reading",
+}
+
+// SensorBuilder builds an encoded Sensor in the caller's bytes, without an intermediate value.
+// Set in this order: Reading.
+// Another member may be set as soon as those of them that are declared before it are set.
+type SensorBuilder struct {
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
+}
+
+// NewSensorBuilder starts a sample in buf, encapsulation header included.
+func NewSensorBuilder(buf []byte) (b SensorBuilder) {
+	b.b.Init(buf, sensorType, sensorMembers)
+	b.head = b.b.Head(0, 12)
+	return b
+}
+
+// SetID sets id.
+func (b *SensorBuilder) SetID(v int32) {
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[4:], v)
+		b.has[0] = true
+	}
+}
+
+// SetKind sets kind.
+func (b *SensorBuilder) SetKind(v Kind) {
+	if !v.Valid() {
+		b.b.Reject(1, int32(v))
+		return
+	}
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[8:], int32(v))
+		b.has[1] = true
+	}
+}
+
+// SetReading sets reading.
+func (b *SensorBuilder) SetReading(v *Reading) {
+	if e := b.b.Variable(2, 0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("reading")
+		}
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *SensorBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var sensorShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "kind", Width: 4},
+		{Name: "reading"},
+	},
+	Extensibility: cdr.Appendable,
+}
+
+// SensorWriter writes an encoded Sensor in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SensorWriter struct {
+	w cdr.Writer
+}
+
+// NewSensorWriter starts a sample in buf, encapsulation header included.
+func NewSensorWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SensorWriter {
+	return SensorWriter{cdr.Writer{Leaf: s.Open(buf, enc, sensorType, &sensorShape)}}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SensorWriter) Within(up *cdr.Writer, p cdr.Place) SensorWriter {
+	return SensorWriter{cdr.Writer{Leaf: up.Begin(p, &sensorShape)}}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SensorWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SensorWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *SensorWriter) SetID(v int32) {
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
+	}
+}
+
+// SetKind sets kind.
+func (w *SensorWriter) SetKind(v Kind) {
+	if !v.Valid() {
+		w.w.NotEnumerator(1, int32(v))
+		return
+	}
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], int32(v))
+	}
+}
+
+// SetReading sets reading.
+func (w *SensorWriter) SetReading(v *Reading) {
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("reading")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginReading begins reading, for the writer that it gives to write.
+func (w *SensorWriter) BeginReading() ReadingWriter {
+	return ReadingWriter{}.Within(&w.w, cdr.Member(2))
+}
+
+// Beat is the IDL struct fleet::Beat.
+type Beat struct {
+	Kind Kind `json:"kind"`
+}
+
+var beatType = cdr.Define(cdr.TypeInfo{
+	Name:          "fleet::Beat",
+	Extensibility: cdr.Appendable,
+	MaxSize:       8,
+	MaxKeySize:    0,
+	Front: cdr.FrontOf(
+		cdr.Part{Name: "kind", Width: 4, Count: 1},
+	),
+	TypeObject: "\x90\x00\x00\x00\x01\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf1{\xed\xa8E\vv\x83W\xb3M\xe6v\a\xfe\x005\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\x00>\x00\x00\x00\x02\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf2\xdd\xcd\xf1x\xde[\xfaey\xad\x81l3j\x00O\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00^\x00\x00\x00\x96\x00\x00\x00\x02\x00\x00\x00\xf1{\xed\xa8E\vv\x83W\xb3M\xe6v\a\xfe\x001\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x01\x00\x00\x00\x19\x00\x00\x00\x00\x00\x00\x00\x01\x00\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek\xd99\xaa\xf7\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek:\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00*\x00\x00\x00\x02\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xd6]\xe5\xdf\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\xad\xce\tM\x00\x00\xd2\x00\x00\x00\x02\x00\x00\x00\xf2\xdd\xcd\xf1x\xde[\xfaey\xad\x81l3j\x00K\x00\x00\x00\xf2Q\x02\x00\x14\x00\x00\x00\x00\x00\x00\x00\f\x00\x00\x00fleet::Beat\x00+\x00\x00\x00\x01\x00\x00\x00#\x00\x00\x00\x00\x00\x00\x00\x01\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00\x00\x00\x05\x00\x00\x00kind\x00\x00\x00\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\x00\x00Z\x00\x00\x00\xf2@\x00\x00\x14\x00\x00\x00 \x00\x00\x00\f\x00\x00\x00fleet::Kind\x00:\x00\x00\x00\x02\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00LIDAR\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00IMU\x00\x00\x00\x00\x00@\x00\x00\x00\x02\x00\x00\x00\xf2\xdd\xcd\xf1x\xde[\xfaey\xad\x81l3j\xf1{\xed\xa8E\vv\x83W\xb3M\xe6v\a\xfe\xf2\x91/\t:\xad\xfb\af\x86\x12\xd1?\xe3n\xf1'\xcb\tw\xf4L5\x04\xb8\xec/\xe5\x0ek",
+	Text: `@bit_bound(32) enum fleet::Kind { LIDAR = 0, IMU = 1 };
+@appendable struct fleet::Beat {
+	@id(0) fleet::Kind kind;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Beat) CDRType() *cdr.TypeInfo { return beatType }
+
+// MarshalCDR writes all members.
+func (m *Beat) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Enum("kind", int32(m.Kind), 4, m.Kind.Valid())
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Beat) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Kind = Kind(d.Enum("kind", 4, int32(KindLidar)))
+	if !m.Kind.Valid() {
+		d.NotEnumerator("kind", int32(m.Kind))
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Beat) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Enum("kind", int32(m.Kind), 4, m.Kind.Valid())
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Beat) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Kind = Kind(d.Enum("kind", 4, int32(KindLidar)))
+	if !m.Kind.Valid() {
+		d.NotEnumerator("kind", int32(m.Kind))
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Beat) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Enum("kind", d.Enum("kind", 4, int32(KindLidar)), 4, true)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Beat) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("kind", 4, 4)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Beat) Clone() Beat {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Beat) Equal(o *Beat) bool {
+	return m.Kind == o.Kind
+}
+
+// BeatView reads the members of an encoded Beat where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BeatView struct {
+	b *[4]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
+}
+
+// NewBeatView checks the structure of an encoded sample, encapsulation header included.
+func NewBeatView(sample []byte) (v BeatView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBeatView gives, without a copy of it; after an error it is empty.
+func (v *BeatView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b, v.f = (*[4]byte)(body[4:]), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *BeatView) walkCDR(sample []byte) error {
+	*v = BeatView{}
+	var d cdr.Decoder
+	if err := d.Open(sample, beatType); err != nil {
+		return err
+	}
+	v.ScanCDR(&d)
+	if err := d.Close(beatType); err != nil {
+		*v = BeatView{}
+		return err
+	}
+	return nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BeatView) ScanCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	if b := d.Front(beatType); b != nil {
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(beatType)
+	}
+	d.End(s)
+}
+
+// Kind reads kind.
+func (v BeatView) Kind() Kind {
+	if v.b == nil {
+		return Kind(v.farUint64(0))
+	}
+	return Kind(binary.LittleEndian.Uint32(v.b[:]))
+}
+
+//go:noinline
+func (v BeatView) farUint64(i int) uint64 { return v.f.Uint64(beatType, i) }
+
+// BeatViews reads the elements of an encoded sequence or array of Beat.
+type BeatViews struct{ c cdr.Elements }
+
+// BeatViewsOf is for generated code.
+func BeatViewsOf(c cdr.Elements) BeatViews { return BeatViews{c} }
+
+// Len is the number of elements.
+func (vs BeatViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BeatViews) At(i int) BeatView {
+	var d cdr.Decoder
+	var v BeatView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BeatViews) All() iter.Seq2[int, BeatView] {
+	return func(yield func(int, BeatView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BeatView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var beatMembers = []string{
+	"kind",
+}
+
+// BeatBuilder builds an encoded Beat in the caller's bytes, without an intermediate value.
+// The members may be set in any order.
+type BeatBuilder struct {
+	b    cdr.Builder
+	has  [1]bool
+	head []byte // the members before the first of variable size
+}
+
+// NewBeatBuilder starts a sample in buf, encapsulation header included.
+func NewBeatBuilder(buf []byte) (b BeatBuilder) {
+	b.b.Init(buf, beatType, beatMembers)
+	b.head = b.b.Head(0, 8)
+	return b
+}
+
+// SetKind sets kind.
+func (b *BeatBuilder) SetKind(v Kind) {
+	if !v.Valid() {
+		b.b.Reject(0, int32(v))
+		return
+	}
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], int32(v))
+		b.has[0] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BeatBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var beatShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "kind", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
+}
+
+// BeatWriter writes an encoded Beat in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BeatWriter struct {
+	w cdr.Leaf
+}
+
+// NewBeatWriter starts a sample in buf, encapsulation header included.
+func NewBeatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BeatWriter {
+	return BeatWriter{s.Open(buf, enc, beatType, &beatShape)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BeatWriter) Within(up *cdr.Writer, p cdr.Place) BeatWriter {
+	return BeatWriter{up.BeginLeaf(p, &beatShape)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w BeatWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w BeatWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetKind sets kind.
+func (w BeatWriter) SetKind(v Kind) {
+	if !v.Valid() {
+		w.w.NotEnumerator(0, int32(v))
+		return
+	}
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }

@@ -25,6 +25,8 @@ type core interface {
 	Leave(ctx context.Context) error
 	// Outage is why operations fail for now, nil if they do not. It takes no lock.
 	Outage() error
+	// Unreached lists the configured peers that were not reached, each with the reason.
+	Unreached() []string
 }
 
 // slot is room for one message in this node's ring. It is a value, so that it costs no allocation, and fits the

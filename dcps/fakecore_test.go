@@ -515,6 +515,9 @@ func (n *busNode) WaitDurable(ctx context.Context, sg derecho.SubgroupID, _ dere
 // Outage: the bus tells the hub first.
 func (n *busNode) Outage() error { return nil }
 
+// Unreached: nobody is dialled on a bus.
+func (n *busNode) Unreached() []string { return nil }
+
 func (n *busNode) Leave(context.Context) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()

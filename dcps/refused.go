@@ -122,6 +122,7 @@ func (e *entity) awaitMatch(ctx context.Context, others string, n int, have *Mat
 	if !errors.As(err, &late) || late.Code != ErrTimeout || late.Detail != "" {
 		return err
 	}
+	unreached := e.p.UnreachedPeers()
 	e.lock()
 	defer e.unlock()
 	late.Detail = fmt.Sprintf("%d of %d %s are matched", have.CurrentCount, n, others)
@@ -130,5 +131,25 @@ func (e *entity) awaitMatch(ctx context.Context, others string, n int, have *Mat
 	} else {
 		late.Detail += "; none was refused for its QoS or type, so the others are not there, or in another domain or partition"
 	}
+	late.Detail += notReached(unreached)
 	return err
+}
+
+// UnreachedPeers lists the entries of Settings.Peers, or DDS_PEERS, that this process has no connection to, each with what came
+// of the latest attempt. They are dialled again and again: one that is not up yet is nothing to worry about, one whose name
+// does not resolve, or where something else listens, is probably mistyped. Err does not tell of them; the errors of waits for
+// others that were in vain do.
+func (p *DomainParticipant) UnreachedPeers() []string {
+	if p.absent() || !p.enabled() {
+		return nil
+	}
+	return p.core.Unreached()
+}
+
+// notReached is what a wait for others that was in vain tells of the peers that were not reached.
+func notReached(unreached []string) string {
+	if len(unreached) == 0 {
+		return ""
+	}
+	return "; of the peers in Settings.Peers or DDS_PEERS these are not reached, see whether they are right and up: " + strings.Join(unreached, "; ")
 }

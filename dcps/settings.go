@@ -28,7 +28,8 @@ type DomainID uint32
 type Settings struct {
 	// Transport is "shm" for processes of one host, or "tcp". Default: DDS_TRANSPORT, else shm.
 	Transport string
-	// Peers are host:port of processes on other hosts. Default: DDS_PEERS, separated by commas and nothing else.
+	// Peers are host:port of processes on other hosts. Default: DDS_PEERS, separated by commas and nothing else. They are
+	// dialled until they are up: DomainParticipant.UnreachedPeers tells which are not.
 	Peers []string
 	// Listen is where the tcp transport accepts its peers. Of :port the others are told the address from which this host sends to
 	// the first of Peers. Default: DDS_LISTEN, else a free port of 127.0.0.1.

@@ -449,6 +449,14 @@ func (n *Node) Members() []MemberInfo {
 	return list
 }
 
+// Unreached lists the Config.Peers to which this node has no link, each with the reason. It may be called from a Handler.
+func (n *Node) Unreached() []string {
+	if f, ok := n.life.Load().fabric.(interface{ Unreached() []string }); ok {
+		return f.Unreached()
+	}
+	return nil // nobody is configured in a simulated network
+}
+
 // Leave leaves the group: it withdraws this node's endpoints, waits until all that was sent and
 // received in its subgroups is delivered everywhere, and tells the others. If ctx ends first the
 // node goes at once, which the others take for a loss.

@@ -80,6 +80,7 @@ type Fabric struct {
 	reported map[uint64]bool   // peers whose LinkUp has returned, until their LinkDown
 	refused  map[uint64]bool   // peers of which Refused has told; one report each
 	answered map[string]uint64 // who answered at a configured address
+	failed   map[string]error  // why there was no link to a configured address when it was dialled last; nil: there was
 	offered  map[uint64]bool   // sessions of greetings that are under way
 	misses   map[uint64]int    // how often a peer was not found at its slot
 	regions  map[rdma.Key]*export
@@ -116,7 +117,7 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 			ID: cfg.ID, Domain: cfg.Domain, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
 		},
 		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]*expectation{},
-		reported: map[uint64]bool{}, refused: map[uint64]bool{}, answered: map[string]uint64{}, offered: map[uint64]bool{}, misses: map[uint64]int{},
+		reported: map[uint64]bool{}, refused: map[uint64]bool{}, answered: map[string]uint64{}, failed: map[string]error{}, offered: map[uint64]bool{}, misses: map[uint64]int{},
 		regions: map[rdma.Key]*export{}, wanted: map[rdma.Key][]want{}, wants: map[link]int{},
 		greetTimeout: greetTimeout, firstDialTime: firstDialTime,
 	}

@@ -555,9 +555,12 @@ func (f *Fabric) dialTCP(addr, configured string, limit time.Duration) error {
 	d := net.Dialer{Timeout: limit}
 	c, err := d.DialContext(f.ctx, "tcp", addr)
 	if err != nil {
+		f.tried(configured, err)
 		return err
 	}
-	if err := f.greetTCP(c, configured); err != nil {
+	err = f.greetTCP(c, configured)
+	f.tried(configured, err)
+	if err != nil {
 		c.Close()
 		var r errRefused
 		if errors.As(err, &r) && (r.verdict == callBack || r.verdict == useSlot) && rdma.Aliased(r.peer, f.self) {

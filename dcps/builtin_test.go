@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -293,6 +294,8 @@ func TestFindAndLookup(t *testing.T) {
 	defer cancel()
 	_, err = FindTopic[track](soon, a.p, "Track")
 	require.ErrorIs(t, err, ErrTimeout)
+	require.EqualError(t, err, fmt.Sprintf(`dcps: FindTopic (topic "Track"): timeout: no other process of domain %d has a writer or reader of it, of the 0 topics that they have: `+
+		"see to the name and the domain, wait longer, or make it with NewTopic: context deadline exceeded", a.p.ID()))
 
 	q := qos.DefaultTopic()
 	q.Lifespan.Duration = time.Minute
@@ -311,6 +314,8 @@ func TestFindAndLookup(t *testing.T) {
 	tp := <-found
 	require.Equal(t, "Track", tp.Name())
 	require.Equal(t, "test::Track", tp.TypeName())
+	_, err = FindTopic[track](soon, a.p, "Trakc")
+	require.ErrorContains(t, err, "of the 1 topics that they have: see to the name and the domain, wait longer, or make it with NewTopic; did you mean Track?: context")
 	require.Same(t, a.p, tp.Participant())
 	require.Equal(t, q, tp.Qos(), "that of the topic that was found")
 

@@ -2,11 +2,14 @@ package dcps
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/internal/suggest"
 	"github.com/omg-dds-go/dds/topic"
 )
 
@@ -34,7 +37,7 @@ func FindTopic[T any, PT cdr.Type[T]](ctx context.Context, p *DomainParticipant,
 			return remote
 		})
 		if err != nil {
-			return nil, err
+			return nil, d.notFound(err, name)
 		}
 		if t, err := LookupTopic[T, PT](p, name); t != nil || err != nil {
 			return t, err
@@ -50,6 +53,29 @@ func FindTopic[T any, PT cdr.Type[T]](ctx context.Context, p *DomainParticipant,
 			return NewTopic[T, PT](p, name, WithTopicQos(found.Qos))
 		}
 	}
+}
+
+// notFound tells of the topics that are there, and of the peers that are not, if none of a name was found in time.
+func (d *directory) notFound(err error, name string) error {
+	late := (*Error)(nil)
+	if !errors.As(err, &late) || late.Code != ErrTimeout || late.Detail != "" {
+		return err
+	}
+	unreached := d.p.UnreachedPeers()
+	known := make(map[string]bool)
+	d.lock()
+	for _, f := range d.topics {
+		known[f.data.Name] = true
+	}
+	d.unlock()
+	late.Entity = fmt.Sprintf("topic %q", name)
+	late.Detail = fmt.Sprintf("no other process of domain %d has a writer or reader of it, of the %d topics that they have: ", d.p.id, len(known)) +
+		"see to the name and the domain, wait longer, or make it with NewTopic"
+	if near := suggest.DidYouMean(name, maps.Keys(known)); near != "" {
+		late.Detail += "; " + near
+	}
+	late.Detail += notReached(unreached)
+	return err
 }
 
 // supportOf describes a type that a topic may have.

@@ -71,7 +71,7 @@ var layers = map[string]layer{
 	"derecho":         {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", "internal/sequence", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/datadriven", "internal/mutant"}},
-	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes", "internal/release", "internal/sequence", "internal/ticks"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes", "internal/release", "internal/sequence", "internal/suggest", "internal/ticks"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest", "xtypes/notation"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation", "internal/suggest"}},

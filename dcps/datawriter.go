@@ -174,7 +174,9 @@ func checkWriter(op, entity string, q qos.DataWriter) error {
 		return err
 	}
 	if q.Durability.Kind > qos.DurabilityTransientLocal && q.DurabilityService.ServiceCleanupDelay > 0 && q.Ownership.Kind == qos.OwnershipExclusive {
-		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String()) // whose disposal counts is known to readers only
+		return &Error{Op: op, Entity: entity, Code: ErrUnsupported,
+			Detail: fmt.Sprintf("DURABILITY_SERVICE service_cleanup_delay %v with OWNERSHIP EXCLUSIVE and DURABILITY %v: whose disposal counts is known to readers only, not to "+
+				"the history for late ones; set service_cleanup_delay to 0, or OWNERSHIP to SHARED", q.DurabilityService.ServiceCleanupDelay, q.Durability.Kind)}
 	}
 	return checkSent(op, entity, q.DataRepresentation)
 }

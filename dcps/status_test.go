@@ -174,7 +174,8 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 		"DURABILITY TRANSIENT_LOCAL": func(q *qos.DataWriter) {
 			q.Durability.Kind, q.Reliability.Kind = qos.DurabilityTransientLocal, qos.ReliabilityBestEffort
 		},
-		"DURABILITY_SERVICE service_cleanup_delay 1s": func(q *qos.DataWriter) {
+		"DURABILITY_SERVICE service_cleanup_delay 1s with OWNERSHIP EXCLUSIVE and DURABILITY TRANSIENT: whose disposal counts is known to readers only, " +
+			"not to the history for late ones; set service_cleanup_delay to 0, or OWNERSHIP to SHARED": func(q *qos.DataWriter) {
 			q.Durability.Kind, q.DurabilityService.ServiceCleanupDelay = qos.DurabilityTransient, time.Second
 			q.Ownership.Kind = qos.OwnershipExclusive
 		},

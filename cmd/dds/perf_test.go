@@ -266,11 +266,29 @@ func TestCtrlCEndsARoleWithItsResult(t *testing.T) {
 }
 
 func TestTimeoutEndsARole(t *testing.T) {
-	idle := dds("perf", "sub", "-o", "json", "-d", aDomain(), "--timeout", "300ms").run(t, exitOK)
-	var r bench.Result
-	require.NoError(t, json.Unmarshal(idle.out.Bytes(), &r))
-	assert.True(t, r.Interrupted)
-	assert.Zero(t, r.Count)
+	for role, other := range map[string]string{"sub": "pub", "pub": "sub", "ping": "pong", "pong": "ping", "peer": "peer"} {
+		args := []string{"perf", role, "-o", "json", "-d", aDomain(), "--timeout", "300ms"}
+		missing := "0 of 1 "
+		if role == "peer" {
+			args, missing = append(args, "--readers", "2"), "1 of 2 " // one is its own
+		}
+		idle := dds(args...).run(t, exitFailure)
+		var r bench.Result
+		require.NoError(t, json.Unmarshal(idle.out.Bytes(), &r))
+		assert.True(t, r.Interrupted)
+		assert.Zero(t, r.Count)
+		assert.Contains(t, idle.err.String(), "dds: nothing was measured: start dds perf "+other+", too, with the same --domain and --qos: dcps: WaitForMatch (")
+		assert.Contains(t, idle.err.String(), missing, role)
+	}
+}
+
+// One that has met somebody ends well with its time.
+func TestTimeoutEndsARoleThatMeasures(t *testing.T) {
+	domain := aDomain()
+	listener := dds("perf", "sub", "-d", domain)
+	require.NoError(t, listener.Start())
+	dds("perf", "pub", "-d", domain, "--timeout", "3s", "--warmup", "5ms", "--duration", "0").run(t, exitOK)
+	listener.await(t, exitOK)
 }
 
 func TestReport(t *testing.T) {

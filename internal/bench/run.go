@@ -30,7 +30,11 @@ type Interval struct {
 // Mbps is a rate of samples in 10^6 bits per second.
 func (i *Interval) Mbps(rate float64) float64 { return rate * float64(i.Size) * 8 / 1e6 }
 
-// Run plays a role until it is done or ctx ends, which gives a Result of what was until then.
+// ErrAlone: the time was over, and nobody had been there to measure with.
+var ErrAlone = errors.New("nothing was measured")
+
+// Run plays a role until it is done or ctx ends, which gives a Result of what was until then; with ErrAlone if the deadline of
+// ctx was over before there was anybody.
 func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result, err error) {
 	if err := o.Check(); err != nil {
 		return Result{}, err
@@ -90,8 +94,31 @@ func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result,
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		r.result.Interrupted, err = true, nil
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = r.alone(ctx)
+		}
 	}
 	return r.result, err
+}
+
+// others are the roles that measure together with one.
+var others = map[Role]Role{Pub: Sub, Sub: Pub, Ping: Pong, Pong: Ping, Peer: Peer}
+
+// alone is ErrAlone, and who is missing, if that is why nothing was measured. The time is over: nothing is waited for.
+func (r *run) alone(ctx context.Context) error {
+	if r.result.Count > 0 {
+		return nil
+	}
+	var missing error
+	if role := r.result.Role; role == Pub || role == Ping || role == Peer && !r.Silent {
+		missing = r.out.waitForMatch(ctx, r.Readers)
+	} else {
+		missing = r.in.waitForMatch(ctx, max(1, r.Writers))
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: start dds perf %s, too, with the same --domain and --qos: %w", ErrAlone, others[r.result.Role], missing)
 }
 
 func both(w writer, err error) func(reader, error) (writer, reader, error) {

@@ -100,6 +100,9 @@ func (o *Options) Check() error {
 	switch {
 	case o.Size < MinSize:
 		return fmt.Errorf("size %d: the header of a sample has %d bytes already; ask for at least that", o.Size, MinSize)
+	case o.Size > maxRing/2:
+		return fmt.Errorf("size %s: a sample has to fit into half a ring, and the largest ring has %s; ask for less than %s", FormatSize(o.Size), FormatSize(maxRing),
+			FormatSize(maxRing/2))
 	case o.Rate < 0 || math.IsNaN(o.Rate) || math.IsInf(o.Rate, 0):
 		return fmt.Errorf("rate %v: say max, or a number of samples per second above 0", o.Rate)
 	case o.Instances < 1 || int64(o.Instances) > math.MaxUint32:
@@ -147,11 +150,11 @@ func oneOf(s string, list ...string) bool {
 }
 
 // RingFor is a ring in which a few samples of a size find room from the start; that of the middleware's default grows
-// only for samples of more than half of it. It is 0, for that default, or a power of two.
+// only for samples of more than half of it. It is 0, for that default, or a power of two up to the largest ring.
 func RingFor(size int) int {
 	const defaultRing, samples = 1 << 20, 8
 	ring := defaultRing
-	for ring < samples*size {
+	for ring < samples*size && ring < maxRing {
 		ring *= 2
 	}
 	if ring == defaultRing {

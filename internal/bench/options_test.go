@@ -47,6 +47,14 @@ func TestRingHasRoomForSomeSamples(t *testing.T) {
 	assert.Equal(t, 0, RingFor(128<<10))
 	assert.Equal(t, 2<<20, RingFor(128<<10+1))
 	assert.Equal(t, 16<<20, RingFor(2<<20))
+	assert.Equal(t, maxRing, RingFor(200<<20), "no ring is larger")
+}
+
+// The ring follows from the size: what is too large is the size.
+func TestSampleThatIsTooLarge(t *testing.T) {
+	o := DefaultOptions()
+	o.Size = 600 << 20
+	assert.EqualError(t, o.Check(), "size 600M: a sample has to fit into half a ring, and the largest ring has 1024M; ask for less than 512M")
 }
 
 func TestOptionsThatCanNotBe(t *testing.T) {

@@ -373,6 +373,13 @@ func (n *busNode) take(ctx context.Context, sg derecho.SubgroupID, ch derecho.Ch
 			err = derecho.ErrTimeout
 		}
 		n.b.mu.Lock()
+		if held := n.b.held[channelKey{sg, ch}]; err != nil && len(held) > 0 {
+			full := &derecho.FullError{Held: true, Err: err}
+			for at := range held {
+				full.Members = append(full.Members, at.id)
+			}
+			err = full
+		}
 		if err != nil {
 			return slot{}, err
 		}

@@ -88,6 +88,7 @@ func TestLoanHoldsWriter(t *testing.T) {
 			err = w.Write(patiently(t), &track{ID: 1, Value: n, Text: text})
 		}
 		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, "the ring is full of what was not handed over, or is lent to readers, at b (pid ")
 		require.Equal(t, before, fmt.Sprintf("%x", l.Encoded(0)))
 		l.Close()
 		require.NoError(t, patient.Write(patiently(t), &track{ID: 1, Value: n, Text: text}))

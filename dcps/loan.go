@@ -3,6 +3,7 @@ package dcps
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/internal/release"
+	"github.com/omg-dds-go/dds/topic"
 )
 
 // Loan is room for one encoded sample in the ring: it is built in place and published without a copy. One goroutine
@@ -358,6 +360,37 @@ func (s *leases) out() int {
 		}
 	})
 	return n
+}
+
+// heldUp names those for whom there was no room in a ring. What is known of them is not in the core's error, but here.
+func (p *DomainParticipant) heldUp(err error) string {
+	full := (*derecho.FullError)(nil)
+	if !errors.As(err, &full) {
+		return "a reader with HISTORY KEEP_ALL is full, or a process is slow"
+	}
+	names := make([]string, len(full.Members))
+	for i, id := range full.Members {
+		names[i] = p.nameOf(id)
+	}
+	at := strings.Join(names, ", ")
+	if full.Held {
+		return "a RELIABLE reader is full, by its RESOURCE_LIMITS, at " + at + ": it has to take samples, or have a higher limit"
+	}
+	return "the ring is full of what was not handed over, or is lent to readers, at " + at + ": that is slow, or stands still, or keeps its loans"
+}
+
+// nameOf is that of a process.
+func (p *DomainParticipant) nameOf(id derecho.NodeID) string {
+	if own := p.core.ID(); origin(id) == origin(own) {
+		return Peer{Name: p.name, Host: p.host, PID: os.Getpid()}.String()
+	}
+	d := &p.directory
+	d.lock()
+	defer d.unlock()
+	if data, known := d.participants[topic.HandleOfEntity(uint64(origin(id)), 0)]; known {
+		return Peer{Name: data.Name, Host: data.Host, PID: data.PID}.String()
+	}
+	return "node " + id.String() // it is ignored, or gone
 }
 
 // lent names the loans of this process that hold up a subgroup, for errors of those who wait for it; "" for none.

@@ -191,6 +191,8 @@ func TestCoreKeepAllReaderHoldsWriter(t *testing.T) {
 	for ; ; sent++ {
 		if err := w.Write(patiently(t), &track{ID: 1, Value: sent}); err != nil {
 			require.ErrorIs(t, err, ErrTimeout)
+			require.ErrorContains(t, err, fmt.Sprintf("no room within RELIABILITY max_blocking_time 50ms: a RELIABLE reader is full, by its RESOURCE_LIMITS, "+
+				"at b (pid %d on %s): it has to take samples, or have a higher limit", os.Getpid(), b.p.host))
 			break
 		}
 		require.Less(t, sent, int32(1e6), "the writer is never held")

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +90,9 @@ type script struct {
 	heard []string // by listeners, during a command
 }
 
+// processName is another one with each run.
+var processName = regexp.MustCompile(`\S+ \(pid \d+ on [^)]+\)`)
+
 // scriptCommands run a command; the error is printed.
 var scriptCommands = map[string]func(s *script, args []datadriven.Arg) error{
 	"node": (*script).addNode, "topic": (*script).addTopic, "publisher": (*script).addPublisher, "subscriber": (*script).addSubscriber,
@@ -118,7 +122,7 @@ func play(t *testing.T, d *domain, c *datadriven.Case) string {
 			s.latest = d.node(t)
 		}
 		if err := run(s, command.Args); err != nil {
-			s.printf("%v", err)
+			s.printf("%s", processName.ReplaceAllString(err.Error(), "PROCESS"))
 		}
 		d.settle(t)
 		s.tellHeard()

@@ -269,7 +269,7 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 			if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 				within = "before the context ended"
 			}
-			detail = "no room " + within + ": a reader with HISTORY KEEP_ALL is full, or a process is slow" + w.p.lent(w.at.sg)
+			detail = "no room " + within + ": " + w.p.heldUp(err) + w.p.lent(w.at.sg)
 		}
 		return failure(op, w.what, detail, err)
 	}

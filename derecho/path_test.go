@@ -328,7 +328,12 @@ func TestHold(t *testing.T) {
 			return err
 		}
 		w.awaitHold(t, ordered, 7)
-		require.ErrorIs(t, short(), ErrTimeout)
+		err := short()
+		require.ErrorIs(t, err, ErrTimeout)
+		full := (*FullError)(nil)
+		require.ErrorAs(t, err, &full)
+		require.True(t, full.Held)
+		require.Equal(t, []NodeID{r.ID()}, full.Members)
 		w.mustSend(t, ordered, 8, 2, "other")
 		rr.wait(t, "the other channel", func() bool { return len(rr.got) == 1 })
 		done := make(chan struct{})

@@ -123,8 +123,8 @@ const quietRounds = 4
 
 // Reserve claims room for a message of size bytes on channel ch in this node's ring of sg. Any goroutine, several at
 // once, without a lock. It waits only while the ring is full, or grows for a message that does not fit, or the channel
-// is held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup it never waits:
-// ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
+// is held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout, mostly a FullError. On an Unordered
+// subgroup it never waits: ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
 func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
 	if e, err := n.sendingEpoch(sg, ch); err == nil {
 		if r, err := e.tryReserve(ch, size); err == nil {
@@ -173,8 +173,11 @@ func (n *Node) reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 			return !errors.Is(err, smc.ErrFull) || n.outage.Load() != nil
 		})
 		press.Stop()
-		if err := waited; err != nil {
-			return Slot{}, err
+		if errors.Is(waited, ErrTimeout) {
+			waited = e.full(ch, waited)
+		}
+		if waited != nil {
+			return Slot{}, waited
 		}
 		if err == nil {
 			return Slot{e, r}, nil

@@ -43,6 +43,7 @@ type contents struct {
 	order    []string
 	defaults [entityKinds]string
 	warnings XMLErrors
+	files    []string // that were read, for messages
 }
 
 var errNilProvider = errors.New("qos: the Provider is nil: use what LoadFile or Load returned, after looking at its error")
@@ -143,7 +144,8 @@ func (s *source) load(before contents, o Options) (contents, error) {
 	if err != nil {
 		return before, err
 	}
-	after := contents{l.profiles, slices.Concat(before.order, l.order), before.defaults, slices.Concat(before.warnings, l.warned())}
+	after := contents{l.profiles, slices.Concat(before.order, l.order), before.defaults, slices.Concat(before.warnings, l.warned()),
+		slices.Concat(before.files, []string{s.name})}
 	for kind, name := range l.defaults {
 		if name != "" {
 			after.defaults[kind] = name
@@ -306,11 +308,33 @@ func (c contents) find(name string) (found *profile, entityName string, err erro
 	hint := profileHint(full, "", c.profiles, nil, builtin())
 	if len(parts) == 1 {
 		if hint == "" {
-			hint = "write Library::Profile"
+			hint = "write Library::Profile; " + c.present()
 		}
 		return nil, "", unknownProfile(name, "it names no library", hint)
 	}
+	if hint == "" {
+		hint = c.present()
+	}
 	return nil, "", unknownProfile(name, "", hint)
+}
+
+// present tells which profiles there are, and where, to who asks for one that is like none of them.
+func (c contents) present() string {
+	const most = 10
+	if len(c.files) == 0 {
+		return "no file of profiles is loaded"
+	}
+	names := "no profile"
+	if n := len(c.order); n > 0 {
+		names = strings.Join(c.order[:min(n, most)], ", ")
+		if n > most {
+			names += fmt.Sprintf(" and %d more", n-most)
+		}
+	}
+	if len(c.files) == 1 {
+		return c.files[0] + " has " + names
+	}
+	return fmt.Sprintf("%s have %s", strings.Join(c.files[:min(len(c.files), most)], ", "), names)
 }
 
 func unknownProfile(name, why, hint string) error {

@@ -190,12 +190,13 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	p, err := LoadFile("testdata/good.xml")
 	require.NoError(t, err)
+	const present = "; testdata/good.xml has Flight::Base, Flight::Deep, Flight::Topics, Flight::Single, Other::Base"
 	for name, want := range map[string]string{
 		"Flight::Bsae":        `qos: unknown profile "Flight::Bsae"; did you mean Flight::Base?`,
 		"Fligth::Deep":        `qos: unknown profile "Fligth::Deep"; did you mean Flight::Deep?`,
 		"Deep":                `qos: unknown profile "Deep": it names no library; did you mean Flight::Deep?`,
-		"Nothing":             `qos: unknown profile "Nothing": it names no library; write Library::Profile`,
-		"Some::Thing":         `qos: unknown profile "Some::Thing"`,
+		"Nothing":             `qos: unknown profile "Nothing": it names no library; write Library::Profile` + present,
+		"Some::Thing":         `qos: unknown profile "Some::Thing"` + present,
 		"Flight::Topics::Lgo": `qos: unknown profile "Flight::Topics::Lgo": Flight::Topics has no <datawriter_qos> named "Lgo"; did you mean Log?`,
 	} {
 		q, err := p.DataWriter(name, "")
@@ -210,6 +211,7 @@ func TestZeroProviderIsEmpty(t *testing.T) {
 	assert.Empty(t, p.Profiles())
 	_, err := p.DataReader("L::A", "")
 	assert.ErrorIs(t, err, ErrUnknownProfile)
+	assert.EqualError(t, err, `qos: unknown profile "L::A"; no file of profiles is loaded`)
 }
 
 func TestExplain(t *testing.T) {

@@ -110,6 +110,24 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+func TestValuesThatAreNone(t *testing.T) {
+	for line, want := range map[string]string{
+		"perf pub -d abc":             `"abc" for "-d, --domain" flag: write a number from 0 to 4294967295`,
+		"perf pub -d 4294967296":      `"4294967296" for "-d, --domain" flag: write a number from 0 to 4294967295`,
+		"perf pub -D 5":               `"5" for "-D, --duration" flag: a time needs its unit: write 5s`,
+		"perf pub -D soon":            `"soon" for "-D, --duration" flag: write a time with its unit, such as 5s or 200ms`,
+		"perf pub -n x":               `"x" for "-n, --count" flag: write a number from 0`,
+		"perf pub --readers x":        `"x" for "--readers" flag: write a number`,
+		"perf run --readers 1,x":      `"1,x" for "--readers" flag: write a number`,
+		"perf sub --max-cpu half":     `"half" for "--max-cpu" flag: write a number`,
+		"perf pub --size x":           `"x" for "-s, --size" flag: size "x": write a number of bytes such as 128, 10K or 1M, below 2G`,
+		"perf sub --max-latency 5us,": `latency limit ""`,
+	} {
+		_, err := call(t, exitUsage, strings.Fields(line)...)
+		assert.Contains(t, err, want, line)
+	}
+}
+
 func TestMisspelt(t *testing.T) {
 	for line, hint := range map[string]string{
 		"perf rn": "did you mean run?", "pref": "did you mean perf?", "qos shwo": "did you mean show?", "perf run --raeders 2": "did you mean --readers?",

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -148,8 +150,15 @@ func nearestCommand(cmd *cobra.Command, args []string, err error) error {
 	}))
 }
 
-// nearestFlag is nearestCommand for a flag.
+// nearestFlag is nearestCommand for a flag. Of a value that is no number, or no time, it says what would be one.
 func nearestFlag(cmd *cobra.Command, err error) error {
+	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+		if want := wanted(wrong); want != "" {
+			what, _, _ := strings.Cut(err.Error(), " flag: ")
+			return fmt.Errorf("%s flag: %s", what, want)
+		}
+		return err
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !unknown {
 		return err
@@ -159,6 +168,26 @@ func nearestFlag(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { more = more && yield(f.Name) })
 	})
 	return hinted(err, strings.Replace(near, "did you mean ", "did you mean --", 1))
+}
+
+// wanted says what a flag takes whose value a parser of the standard library has refused; "" if our own did.
+func wanted(wrong *pflag.InvalidValueError) string {
+	value := wrong.GetValue()
+	number := (*strconv.NumError)(nil)
+	switch kind := wrong.GetFlag().Value.Type(); {
+	case kind == "duration":
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			return "a time needs its unit: write " + value + "s"
+		}
+		return "write a time with its unit, such as 5s or 200ms"
+	case kind == "uint32":
+		return fmt.Sprintf("write a number from 0 to %d", uint32(math.MaxUint32))
+	case kind == "uint64":
+		return "write a number from 0"
+	case kind == "int", errors.As(wrong, &number):
+		return "write a number"
+	}
+	return ""
 }
 
 func hinted(err error, hint string) error {

@@ -1,6 +1,9 @@
 package idlc
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/omg-dds-go/dds/internal/suggest"
@@ -198,7 +201,7 @@ func (c *checker) unknownHint(part *ident, from *scope, here bool, what string) 
 	if pos, ok := c.later[part.Text]; ok && (pos.Filename != part.Pos.Filename || pos.Offset > part.Pos.Offset) {
 		return "it is declared later, at " + c.near(part.Pos, pos) + ": move it up"
 	}
-	return suggest.DidYouMean(part.Text, func(yield func(string) bool) {
+	near := suggest.DidYouMean(part.Text, func(yield func(string) bool) {
 		for name := range from.visible(here) {
 			if !yield(name) {
 				return
@@ -220,6 +223,32 @@ func (c *checker) unknownHint(part *ident, from *scope, here bool, what string) 
 			}
 		}
 	})
+	if what == "constant" && !here && c.extra != nil && len(c.extra.names) > 0 { // a label, or another place that takes one type
+		if near != "" {
+			near += " "
+		}
+		near += c.extra.has()
+	}
+	return near
+}
+
+// has lists what a scope has, in the order in which it was declared.
+func (s *scope) has() string {
+	const most = 10
+	list := slices.SortedFunc(maps.Values(s.names), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.pos.Offset, b.pos.Offset), cmp.Compare(a.name, b.name))
+	})
+	text := s.name + " has "
+	for i, e := range list[:min(len(list), most)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += e.name
+	}
+	if n := len(list) - most; n > 0 {
+		text += " and " + itoa(n) + " more"
+	}
+	return text
 }
 
 // visible lists the names that can be used in a scope.

@@ -14,7 +14,7 @@ func TestFindings(t *testing.T) {
 		{"@topic for platforms", `@topic(name = "a", platform = "DDS") @topic(name = "b", platform = "*") @topic("c", "CORBA") struct S { long x; }; @topic("d", "*") @topic("e", "*") struct T { long x; };`,
 			"fuzz.idl:1:73: warning: @topic of S is for platform \"CORBA\", and ignored\nfuzz.idl:1:133: @topic of T is given twice: (\"e\", \"*\"), and before it (\"d\", \"*\")\n"},
 		{"@data_representation of none", "@data_representation(0) struct S { long x; }; @data_representation(XCDR3) struct T { long x; };",
-			"fuzz.idl:1:22: @data_representation allows none; write XCDR1, XCDR2 or XML, or some of them with | between\nfuzz.idl:1:68: unknown constant XCDR3\n"},
+			"fuzz.idl:1:22: @data_representation allows none; write XCDR1, XCDR2 or XML, or some of them with | between\nfuzz.idl:1:68: unknown constant XCDR3; DataRepresentationMask has XCDR, XCDR1, XCDR2, XML\n"},
 		{"byte order mark elsewhere", "struct X { long \uFEFFa; };", "fuzz.idl:1:17: unexpected character \"\\ufeff\"\n"},
 		{"type of another language", "struct X { int32_t a; bool b; };",
 			"fuzz.idl:1:12: unknown type int32_t; IDL calls it int32\nfuzz.idl:1:23: unknown type bool; IDL calls it boolean\n"},

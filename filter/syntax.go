@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/participle/v2"
@@ -22,6 +23,7 @@ var (
 
 // language is the grammar of one kind of expression.
 type language[G any] struct {
+	words  []string
 	lexer  *lexer.StatefulDefinition
 	parser *participle.Parser[G]
 }
@@ -42,7 +44,7 @@ func languageOf[G any](words []string) language[G] {
 		{Name: "Punct", Pattern: `[-+*.,;()\[\]]`},
 		{Name: "Invalid", Pattern: `(?:.|\n)`},
 	}})
-	return language[G]{def, participle.MustBuild[G](
+	return language[G]{words, def, participle.MustBuild[G](
 		participle.Lexer(def), participle.Elide("Space"), participle.CaseInsensitive("Keyword"), participle.UseLookahead(2),
 	)}
 }
@@ -229,6 +231,12 @@ func (l language[G]) explain(text string, err error) error {
 		e.Detail = "unexpected character " + t.Value
 	default:
 		e.Detail = "unexpected " + t.Value
+	}
+	if slices.Contains(l.words, "WHERE") || e.Hint != "" {
+		return e
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(text), " "); strings.EqualFold(first, "SELECT") || strings.EqualFold(first, "WHERE") {
+		e.Hint = "write the condition alone, which stands behind WHERE elsewhere: x > 1"
 	}
 	return e
 }

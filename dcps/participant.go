@@ -126,6 +126,9 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 	p.directory.setup(p)
 	p.enlist(&p.domain.entity)
 	p.enlist(&p.directory.entity)
+	if err := misspelt(os.Environ()); err != nil {
+		p.problem(err)
+	}
 	p.timers = newTimers(p.entities.all)
 	p.logs.init(p)
 	c.openLog, c.logState = p.logs.open, p.logs.logState
@@ -282,7 +285,8 @@ func (p *DomainParticipant) Done() <-chan struct{} {
 }
 
 // Err tells why the domain can not go on, or else why nothing can be sent for now, or else what the latest problem was
-// that no entity has a status for, such as a malformed announcement of a peer. It is nil as long as all is well.
+// that no entity has a status for, such as a malformed announcement of a peer, or a variable of the environment that is
+// named like one of ours but for a letter. It is nil as long as all is well.
 //
 // Nothing can be sent for now (ErrPreconditionNotMet) while this process hears too few of the others to go on without
 // them (derecho.ErrNoMajority), and while it joins again after the others went on without it (derecho.ErrExcluded).

@@ -152,6 +152,7 @@ func (l *loader) normalize(root *node) (*node, bool) {
 	}
 	if l.dialect != dialectYAML {
 		l.dialect = detect(root)
+		l.checkNamespace(root)
 	}
 	switch l.dialect {
 	case dialectFastDDS:
@@ -162,6 +163,19 @@ func (l *loader) normalize(root *node) (*node, bool) {
 		return openTree(root), true
 	}
 	return root, true
+}
+
+// knownNamespaces are the beginnings of those that tell a dialect, and of one that the configuration of Cyclone DDS has.
+var knownNamespaces = []string{standardNamespace, "http://www.eprosima.com", "http://www.omg.org/dds", "https://cdds.io/"}
+
+// checkNamespace warns of a namespace that tells nothing: the document may be none of ours.
+func (l *loader) checkNamespace(root *node) {
+	known := func(start string) bool { return strings.HasPrefix(root.Space, start) }
+	if root.Space == "" || slices.ContainsFunc(knownNamespaces, known) {
+		return
+	}
+	l.warn(root.At, root.Name, fmt.Sprintf("the namespace %q is not known, and the file is read as one of %v", root.Space, l.dialect),
+		fmt.Sprintf("leave it out, or write that of the format, which is %q for DDS-XML", standardNamespace))
 }
 
 // openTree puts the profiles, which stand in no library, into one without a name.

@@ -123,6 +123,24 @@ func TestForeignElements(t *testing.T) {
 	assert.ErrorContains(t, err, "this is a configuration of Cyclone DDS (CYCLONEDDS_URI), not QoS")
 }
 
+// A namespace that tells no dialect is warned of.
+func TestUnknownNamespace(t *testing.T) {
+	const rest = `<qos_library name="L"><qos_profile name="P"/></qos_library></dds>`
+	p, err := Load("q", reader(`<dds xmlns="http://example.com/foo">`+rest))
+	require.NoError(t, err)
+	require.Len(t, p.Warnings(), 1)
+	assert.EqualError(t, p.Warnings()[0], `q:1:1: dds: the namespace "http://example.com/foo" is not known, and the file is read as one of DDS-XML; `+
+		`leave it out, or write that of the format, which is "http://www.omg.org/spec/DDS-XML" for DDS-XML`)
+	for _, known := range []string{"", ` xmlns="http://www.omg.org/spec/DDS-XML"`, ` xmlns="http://www.omg.org/dds/"`, ` xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles"`} {
+		p, err := Load("q", reader("<dds"+known+">"+rest))
+		if err == nil { // that of Fast DDS has no libraries
+			assert.Empty(t, p.Warnings(), known)
+		} else {
+			assert.NotContains(t, err.Error(), "namespace", known)
+		}
+	}
+}
+
 // A program that does not import qosyaml says so, rather than to read YAML as XML.
 func TestYAMLNeedsItsPackage(t *testing.T) {
 	_, err := Load("q.yaml", reader("qos_library: {}"))

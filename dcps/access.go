@@ -17,7 +17,8 @@ import (
 //
 //   - if it is of a coherent set: when all parts of the set that this Subscriber's readers get are there, all at once. Of
 //     a set that can not become complete, because its writer or a message is lost, or because the reader came in the
-//     midst of it, nothing is seen: SAMPLE_LOST.
+//     midst of it and asks for no history, nothing is seen: SAMPLE_LOST. A history brings what it has of a set that is open
+//     (hub.giveOpen), so who asks for one misses none.
 //   - in GROUP scope with ordered_access: behind all that the Publisher's writers had sent before it to readers of
 //     this Subscriber: the others, and the same one to other readers of its topic. A reader that came late waits for the writer's mark, which tells what it has no right to.
 
@@ -103,8 +104,12 @@ type waiting struct {
 	after []latest
 	inSet bool
 	begin bool // it is the first of its part
+	past  bool // a history brought it, which keeps not all: there may be no entry for numbers before it
 	end   *setEnd
 	free  bool // its set is complete: it may leave
+	// unheard: its match ended within its set, which the reader gets from a history if it is matched anew before the set ends.
+	// So it must not take the number for one that it had.
+	unheard bool
 	// acquainted: this process was told of the writers that it names, or will be; see met.go.
 	acquainted bool
 }
@@ -147,14 +152,39 @@ func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
 	if !s.heard && it.writerSeq > 0 { // a disposal of the past has none
 		s.heard, s.first = true, it.writerSeq
 	}
-	if m.Flags&flagPast != 0 {
-		s.past = max(s.past, it.writerSeq)
-	}
-	s.queue = append(s.queue, waiting{
+	e := waiting{
 		it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0, begin: m.Flags&flagSetBegin != 0,
-		acquainted: m.Flags&(flagPast|flagAgain) == 0,
-	})
+		past: m.Flags&flagPast != 0, acquainted: m.Flags&(flagPast|flagAgain) == 0,
+	}
+	if e.past && !e.inSet { // what the history anew says: it must not stand behind a set that is open, as if its end were lost
+		s.past = max(s.past, it.writerSeq)
+		s.queue = slices.Insert(s.queue, s.openFrom(), e)
+	} else {
+		s.queue = append(s.queue, e)
+	}
 	h.touch(s.a)
+}
+
+// openFrom is where the set begins, with which the queue ends, whose end is still to come; the end of the queue if there is none.
+func (s *stream) openFrom() int {
+	i := len(s.queue)
+	for i > 0 && s.queue[i-1].inSet && s.queue[i-1].end == nil {
+		i--
+	}
+	return i
+}
+
+// has tells whether a message, or a later one, has come to the stream: of what it has, a history must bring nothing again.
+func (s *stream) has(seq uint64) bool {
+	if s == nil {
+		return false // the reader looks
+	}
+	for i := range slices.Backward(s.queue) {
+		if n := s.queue[i].it.writerSeq; n > 0 {
+			return n >= seq
+		}
+	}
+	return s.last >= seq
 }
 
 // pass notes that the reader of a match gets nothing more up to a number than what is in its stream.
@@ -183,8 +213,9 @@ func (h *hub) endMatch(m match, items ...*item) {
 		return
 	}
 	s.gone = true
-	for i := len(s.queue) - 1; i >= 0 && s.queue[i].inSet && s.queue[i].end == nil; i-- {
+	for i := s.openFrom(); i < len(s.queue); i++ {
 		s.queue[i].lose() // no end can come
+		s.queue[i].unheard = true
 	}
 	for _, it := range items {
 		s.queue = append(s.queue, waiting{it: it})
@@ -201,11 +232,7 @@ func (h *hub) alterMatch(m match, it *item) {
 		m.r.post(it, it)
 		return
 	}
-	i := len(s.queue)
-	for i > 0 && s.queue[i-1].inSet && s.queue[i-1].end == nil {
-		i--
-	}
-	s.queue = slices.Insert(s.queue, i, waiting{it: it})
+	s.queue = slices.Insert(s.queue, s.openFrom(), waiting{it: it})
 	h.touch(s.a)
 	h.flush()
 }
@@ -337,6 +364,9 @@ func (h *hub) release(s *stream, e *waiting) {
 	if it.kind == itemData || it.kind == itemDispose || it.kind == itemUnregister {
 		s.shown = true
 	}
+	if e.unheard {
+		it.writerSeq = 0
+	}
 	switch it.order = a.released; {
 	case it.kind > itemGone && !e.free: // of a status
 		h.push(s.r, it)
@@ -382,8 +412,8 @@ func (h *hub) reveal() {
 	h.cuts = h.cuts[:0]
 }
 
-// inTurn tells whether all has left that was sent before an entry. done is how far streams will be, besides what they are.
-func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
+// inTurn tells whether all has left that was sent before an entry. left is how many entries of streams count as if they had, too.
+func (a *access) inTurn(s *stream, e *waiting, left map[*stream]int) bool {
 	if !a.ordered {
 		return true
 	}
@@ -392,7 +422,7 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 			return false
 		}
 		for _, o := range a.streams[endpointKey{s.key.node, l.writer}] {
-			if max(o.last, done[o]) < l.seq && o.owes(l.seq) {
+			if n := left[o]; o.reached(n) < l.seq && o.owes(l.seq, n) {
 				return false
 			}
 		}
@@ -400,7 +430,7 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 	if of := a.streams[s.key]; len(of) > 1 && e.it.writerSeq > 1 { // other readers of the same topic
 		before := e.it.writerSeq - 1
 		for _, o := range of {
-			if o != s && max(o.last, done[o]) < before && (o.holds(before) || o.owes(before)) {
+			if n := left[o]; o != s && o.reached(n) < before && (o.holds(before, n) || o.owes(before, n)) {
 				return false
 			}
 		}
@@ -408,19 +438,30 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 	return true
 }
 
-// holds tells whether something up to a number is in the stream.
-func (s *stream) holds(seq uint64) bool { return len(s.queue) > 0 && s.queue[0].it.writerSeq <= seq }
+// reached is how far the stream is when so many entries have left.
+func (s *stream) reached(left int) uint64 {
+	if left == 0 {
+		return s.last
+	}
+	return max(s.last, s.queue[left-1].it.writerSeq)
+}
+
+// holds tells whether something up to a number is in the stream, behind so many entries. There need not be an entry for each
+// number: see waiting.past.
+func (s *stream) holds(seq uint64, left int) bool {
+	return len(s.queue) > left && s.queue[left].it.writerSeq <= seq
+}
 
 // owes tells whether something that has not left the stream, up to a number, is in it or may still come. A writer's
 // numbers ascend, so nothing below the first one in the queue does, and no two streams wait for each other: the first
 // sample of each would be older than the other's. A stream in which nothing was heard yet may owe anything until the
 // writer's mark is there.
-func (s *stream) owes(seq uint64) bool {
+func (s *stream) owes(seq uint64, left int) bool {
 	switch {
 	case s.lossy:
 		return false
-	case len(s.queue) > 0:
-		return s.holds(seq)
+	case len(s.queue) > left:
+		return s.holds(seq, left)
 	}
 	return !s.gone && s.floor < seq
 }
@@ -517,7 +558,8 @@ func (a *access) partsOf(s *stream, last *waiting, id setID) (lengths map[*strea
 			case o.expects(p):
 				return nil, false
 			}
-			seen = seen || o.known || o.shown
+			// Who was given the beginning of the part with a history has a right to the set.
+			seen = seen || o.known || o.shown || n > 0 && o.queue[0].past
 		}
 	}
 	if missed && !seen {
@@ -574,17 +616,19 @@ func (s *stream) before(seq uint64) int {
 	return len(s.queue)
 }
 
-// complete tells whether the first n entries are a whole part.
+// complete tells whether the first n entries are a whole part: each follows the one before it. What a history has brought begins
+// where the part does, and ends where the history was cut, and what it does not keep is missing in between.
 func (s *stream) complete(n int, p part) bool {
-	if uint64(n-1) != p.last-p.first+1 {
-		return false
-	}
+	next := p.first
 	for i := range s.queue[:n-1] {
-		if s.queue[i].it.writerSeq != p.first+uint64(i) {
+		e := &s.queue[i]
+		seq := e.it.writerSeq
+		if seq != next && (i == 0 || !e.past || seq != 0 && seq < next) {
 			return false
 		}
+		next = max(next, seq+1)
 	}
-	return true
+	return next == p.last+1
 }
 
 // misses tells whether the reader was matched after a part had begun.
@@ -611,19 +655,17 @@ func (s *stream) discard(n int) {
 
 // orderly tells whether the entries of a set can leave one after the other, each in its turn.
 func (a *access) orderly(lengths map[*stream]int) bool {
-	done := make(map[*stream]uint64)
-	at := make(map[*stream]int)
-	left := 0
+	left := make(map[*stream]int)
+	there := 0
 	for _, n := range lengths {
-		left += n
+		there += n
 	}
-	for left > 0 {
+	for there > 0 {
 		moved := false
 		for s, n := range lengths {
-			for at[s] < n && a.inTurn(s, &s.queue[at[s]], done) {
-				done[s] = max(done[s], s.queue[at[s]].it.writerSeq)
-				at[s]++
-				left--
+			for left[s] < n && a.inTurn(s, &s.queue[left[s]], left) {
+				left[s]++
+				there--
 				moved = true
 			}
 		}

@@ -195,6 +195,9 @@ func (h *hub) endHistory(r *endpoint) {
 // announced when they lived.
 func (h *hub) replay(r *endpoint, c *channel) {
 	at := now()
+	// Of a set that is open nothing is seen before its end, if the reader asks for that; else as at readers that were there.
+	apart := func(rec *record) bool { return rec.open && r.reader.sub.access != nil && r.reader.sub.access.coherent }
+	open := make(map[*storedWriter][]*record)
 	past := make(map[*storedWriter]*match)
 	of := func(w *storedWriter) *match {
 		m, known := past[w]
@@ -206,11 +209,15 @@ func (h *hub) replay(r *endpoint, c *channel) {
 		}
 		return m
 	}
-	for _, rec := range c.history.history() {
+	for _, rec := range c.history.records() {
 		if c.history.instances[rec.handle].over(at) {
 			continue
 		}
-		if m := of(rec.w); m != nil {
+		if apart(rec) {
+			open[rec.w] = append(open[rec.w], rec)
+			continue
+		}
+		if m := of(rec.w); m != nil && !m.stream.has(rec.message.WriterSeq) {
 			sample := rec.message
 			sample.Flags = flagPast
 			h.enqueue(*m, &sample, itemData, rec.handle, at)
@@ -222,26 +229,68 @@ func (h *hub) replay(r *endpoint, c *channel) {
 		}
 		by := in.disposed
 		m := of(by.w)
-		if last := in.latest(); m != nil && last != nil {
-			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: by.ns, Flags: flagPast}, Epoch: last.message.Epoch,
-				Seq: last.message.Seq},
-				itemDispose, in.handle, at)
+		if last := in.latest(); m != nil && last != nil && !(apart(last) && last.w == by.w) {
+			h.enqueue(*m, last.since(by.ns, flagPast), itemDispose, in.handle, at)
 		}
 	}
 	for _, l := range c.history.ended() {
 		last := l.latest()
 		in := c.history.instances[last.handle]
-		if in.over(at) {
+		if in.over(at) || apart(last) {
 			continue
 		}
 		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) &&
 			!in.writtenAfter(l, func(w *storedWriter) bool { return past[w] == m }) {
-			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp, Flags: flagPast},
-				Epoch: last.message.Epoch, Seq: last.message.Seq},
-				itemUnregister, last.handle, at)
+			h.enqueue(*m, last.since(last.message.Timestamp, flagPast), itemUnregister, last.handle, at)
+		}
+	}
+	for _, key := range c.history.keys() {
+		w := c.history.writers[key]
+		if w.set.first == 0 {
+			continue
+		}
+		if m := of(w); m != nil && m.stream != nil && m.stream.key == key && m.stream.a.coherent {
+			h.giveOpen(*m, c.history, w, open[w], at)
 		}
 	}
 	h.flush()
+}
+
+// giveOpen puts what a history has of a set that is open into the stream of a match, for what comes of the set to join it. For
+// what was sent in it and is not kept, the numbers of its first and its latest message stand: so the set has its beginning, and
+// what comes later has to follow without a gap. The stream of a reader that is given the history anew may have it already.
+func (h *hub) giveOpen(m match, c *store, w *storedWriter, open []*record, at int64) {
+	if m.stream.has(w.set.first) {
+		return
+	}
+	last, flags := uint64(0), uint8(flagPast|flagInSet|flagSetBegin)
+	give := func(message *derecho.Message, k itemKind, handle InstanceHandle) {
+		message.Flags = flags
+		h.enqueue(m, message, k, handle, at)
+		last, flags = max(last, message.WriterSeq), flagPast|flagInSet
+	}
+	if len(open) == 0 || open[0].message.WriterSeq > w.set.first {
+		give(&derecho.Message{Header: derecho.Header{WriterSeq: w.set.first}}, itemNothing, HandleNil)
+	}
+	for _, rec := range open {
+		sample := rec.message
+		give(&sample, itemData, rec.handle)
+		in := c.instances[rec.handle]
+		if by := in.disposed; by != nil && by.w == w && in.latest() == rec {
+			give(rec.since(by.ns, 0), itemDispose, rec.handle)
+		}
+		if l := in.line(w); l.unregistered && l.latest() == rec {
+			give(rec.since(rec.message.Timestamp, 0), itemUnregister, rec.handle)
+		}
+	}
+	if last < w.set.last {
+		give(&derecho.Message{Header: derecho.Header{WriterSeq: w.set.last}}, itemNothing, HandleNil)
+	}
+}
+
+// since is what became of an instance behind a record.
+func (r *record) since(ns int64, flags uint8) *derecho.Message {
+	return &derecho.Message{Header: derecho.Header{Timestamp: ns, Flags: flags}, Epoch: r.message.Epoch, Seq: r.message.Seq}
 }
 
 // writtenAfter tells whether something is kept that came after what is kept of a line, of another writer for which of is true: of

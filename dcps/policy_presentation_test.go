@@ -599,7 +599,8 @@ func TestDDS14_2_2_2_5_2_8_Access(t *testing.T) {
 	})
 }
 
-// A reader that comes in the midst of a set sees nothing of it; one that comes late gets from the history what was complete.
+// A reader that comes in the midst of a set sees nothing of it, or all if it asks for history; one that comes late gets from the
+// history what was complete.
 func TestDDS14_2_2_3_6_LateReaderSeesWholeSets(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		s := newStage(t, d, present(qos.PresentationTopic, true, false))
@@ -625,7 +626,10 @@ func TestDDS14_2_2_3_6_LateReaderSeesWholeSets(t *testing.T) {
 		write(t, w, 2, 2)
 		s.end(t)
 		require.Equal(t, "1:1 1:2 2:1 2:2", taken(t, keeper))
+		require.Equal(t, "1:2 2:2", taken(t, late))
 		require.Equal(t, "data", taken(t, volatile))
+		require.Zero(t, late.SampleLostStatus().TotalCount)
+		require.EqualValues(t, 1, volatile.SampleLostStatus().TotalCount, "what came of it to the reader")
 		s.begin(t)
 		write(t, w, 3, 3)
 		synctest.Wait()

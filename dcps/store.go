@@ -21,8 +21,8 @@ import (
 // TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. What does not fit the limits of that is not kept.
 // A disposal removes the samples of the instance: who comes late never learns of it. With a service_cleanup_delay it
 // does so only when the instance has had no writers for so long; until then who comes late gets both (§2.2.3.5). The
-// samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set counts for those who come late when
-// the set has ended, and never if its writer goes before that. What is past its LIFESPAN goes (storelifespan.go).
+// samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set counts when the set has ended, and never if
+// its writer goes before that (storeset.go). What is past its LIFESPAN goes (storelifespan.go).
 //
 // Owned by the polling goroutine.
 type store struct {
@@ -48,7 +48,8 @@ type storedWriter struct {
 	limit int // of samples of an instance with KEEP_ALL
 	gone  bool
 	open  []*record // of the coherent set that has not ended
-	torn  bool      // the beginning of that set was lost: its process was excluded, and is back
+	set   storedSet
+	torn  bool // the beginning of that set was lost: its process was excluded, and is back
 
 	// DURABILITY_SERVICE of TRANSIENT and PERSISTENT.
 	maxSamples   int
@@ -542,14 +543,15 @@ const maxFreeRecords = 1024
 
 // history lists what is kept, in the order in which it came.
 func (s *store) history() []*record {
+	return slices.DeleteFunc(s.records(), func(r *record) bool { return r.open })
+}
+
+// records is history with what is of sets that are open.
+func (s *store) records() []*record {
 	var all []*record
 	for _, in := range s.instances {
 		for _, l := range in.lines {
-			for _, r := range l.records {
-				if !r.open {
-					all = append(all, r)
-				}
-			}
+			all = append(all, l.records...)
 		}
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
@@ -617,7 +619,7 @@ func (s *store) rekey(keys *topic.Keys) {
 // The state of a store, as it travels to a node that joins the channel. Version 2, little endian:
 //
 //	'H' version  form(u8) of the handles  clock(i64)  count(u32) writers  count(u32) records
-//	writer: node(u64) id(u32) flags(u8) length(u32) announcement
+//	writer: node(u64) id(u32) flags(u8) length(u32) announcement [first(u64) last(u64) of the set that is open]
 //	record: writer(u32, index) handle(16) flags(u8) epoch(u32) seq(u64) writerSeq(u64) timestamp(i64) length(u32) sample
 //
 // Records come in the order of their arrival. Version 1, which logs may have, is without form and clock.
@@ -627,6 +629,7 @@ const (
 	stateWithoutForm = 1 // the version before
 	stateGone        = 1 // flags of a writer: it has ended
 	stateTorn        = 2 // it is in a coherent set whose beginning was lost
+	stateInSet       = 4 // it is in one that was not, whose numbers follow. Not of states of earlier versions
 	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
 	stateOpen        = 2 // it is of a coherent set that has not ended
 	stateDisposed    = 4 // it is the latest of its instance, which is disposed since: when(i64) and when it is forgotten(i64) follow the sample
@@ -643,13 +646,15 @@ func (s *store) save() []byte { return s.snapshot()() }
 // goroutine, while the store goes on.
 func (s *store) snapshot() func() []byte {
 	type writer struct {
-		w    *storedWriter
-		gone byte
-		info []byte
+		w     *storedWriter
+		flags byte
+		info  []byte
+		set   storedSet
 	}
 	var writers []writer
 	for _, w := range s.writers {
-		writers = append(writers, writer{w, boolByte(w.gone)*stateGone | boolByte(w.torn)*stateTorn, w.info})
+		flags := boolByte(w.gone)*stateGone | boolByte(w.torn)*stateTorn | boolByte(w.set.first != 0)*stateInSet
+		writers = append(writers, writer{w, flags, w.info, w.set})
 	}
 	var records []*record
 	last := make(map[*record]bool)
@@ -687,9 +692,13 @@ func (s *store) snapshot() func() []byte {
 			index[w.w] = uint32(i)
 			out = le.AppendUint64(out, uint64(w.w.key.node))
 			out = le.AppendUint32(out, uint32(w.w.key.id))
-			out = append(out, w.gone)
+			out = append(out, w.flags)
 			out = le.AppendUint32(out, uint32(len(w.info)))
 			out = append(out, w.info...)
+			if w.flags&stateInSet != 0 {
+				out = le.AppendUint64(out, w.set.first)
+				out = le.AppendUint64(out, w.set.last)
+			}
 		}
 		out = le.AppendUint32(out, uint32(len(records)))
 		for _, r := range records {
@@ -784,12 +793,17 @@ func loadStore(b []byte) (*store, error) {
 func loadWriter(a *archive) (*storedWriter, error) {
 	var node uint64
 	var id uint32
-	var gone uint8
+	var flags uint8
 	var info []byte
+	var set storedSet
 	a.u64(&node)
 	a.u32(&id)
-	a.u8(&gone)
+	a.u8(&flags)
 	a.octets(&info)
+	if flags&stateInSet != 0 {
+		a.u64(&set.first)
+		a.u64(&set.last)
+	}
 	if a.err != nil {
 		return nil, fmt.Errorf("%w: %w", errState, a.err)
 	}
@@ -801,7 +815,7 @@ func loadWriter(a *archive) (*storedWriter, error) {
 		return nil, fmt.Errorf("%w: the announcement of a reader among its writers", errState)
 	}
 	w := newStoredWriter(endpointKey{derecho.NodeID(node), derecho.EndpointID(id)}, info, ann)
-	w.gone, w.torn = gone&stateGone != 0, gone&stateTorn != 0
+	w.gone, w.torn, w.set = flags&stateGone != 0, flags&stateTorn != 0, set
 	return w, nil
 }
 

@@ -118,7 +118,7 @@ func TestLoadedStateGoesOnAlike(t *testing.T) {
 			case 1:
 				kind = kindUnregister
 			case 2, 3, 4:
-				flags = flagInSet
+				flags = flagInSet | uint8(rapid.SampledFrom([]int{0, flagSetBegin}).Draw(t, "begins"))
 			case 5:
 				kind = kindSetEnd
 			case 6:

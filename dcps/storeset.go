@@ -6,23 +6,39 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// Coherent sets in a history: what is in one counts when it has ended, and is on top of what it will replace until then.
+// Coherent sets in a history: what is in one counts when it has ended, and is on top of what it will replace until then. Who is
+// given the history in the midst of a set gets what there is of it, too, and shows it with what comes of it later (hub.giveOpen).
+
+// storedSet is the coherent set that a writer has open: the numbers of its first message and of the latest. Those in between for
+// which no record is open have nothing that is kept.
+type storedSet struct {
+	first, last uint64 // 0 for none, or for one whose beginning was lost
+}
 
 // followSet has a set be over whose end was lost, as readers do (stream.endless): what comes is of the next one, or of none.
 // The first message that comes of a writer may be in the midst of a set: its process was excluded, and what it had sent
 // before is lost.
 func (s *store) followSet(w *storedWriter, m *derecho.Message, first bool) {
+	inSet, begins := m.Flags&flagInSet != 0, m.Flags&flagSetBegin != 0
 	switch m.Kind {
 	case kindData, kindDispose, kindUnregister:
 	default:
-		return
+		if !inSet {
+			return // it is no part of what a writer sends in or out of sets, or may be
+		}
 	}
-	inSet, begins := m.Flags&flagInSet != 0, m.Flags&flagSetBegin != 0
-	if !inSet || begins {
+	switch {
+	case !inSet:
 		s.dropOpen(w)
 		w.torn = false
-	} else if first {
+	case begins:
+		s.dropOpen(w)
+		w.torn, w.set.first = false, m.WriterSeq
+	case first:
 		w.torn = true
+	}
+	if w.set.first != 0 {
+		w.set.last = m.WriterSeq
 	}
 }
 
@@ -40,7 +56,7 @@ func (s *store) endSet(w *storedWriter, lost bool) {
 		}
 	}
 	s.settleSet(w)
-	w.open = nil
+	w.open, w.set = nil, storedSet{}
 }
 
 // settleSet has the samples of a set that has ended replace those before them.
@@ -61,6 +77,7 @@ func (s *store) settleSet(w *storedWriter) {
 
 // dropOpen removes what a writer has in a set that can not end any more.
 func (s *store) dropOpen(w *storedWriter) {
+	w.set = storedSet{}
 	if w.open == nil {
 		return
 	}

@@ -33,6 +33,7 @@ func TestHistoryWithoutLostSets(t *testing.T) {
 		"and its end, too":              {[]sent{{kindData, in}, {kindData, begin}, {kindSetEnd, 0}}, whole, "2"},
 		"its end says that it is lost":  {[]sent{{kindData, 0}, {kindData, begin}, {kindSetEnd, 0}}, lost, "1"},
 		"a mark is in it":               {[]sent{{kindData, begin}, {kindNothing, in | flagMark}, {kindData, in}, {kindSetEnd, 0}}, whole, "1 3"},
+		"a registration begins it":      {[]sent{{kindData, begin}, {kindRegister, begin}, {kindData, in}, {kindSetEnd, 0}}, whole, "3"},
 		"its writer asserts that it is": {[]sent{{kindData, begin}, {kindAlive, 0}, {kindData, in}, {kindSetEnd, 0}}, whole, "1 3"},
 	} {
 		t.Run(name, func(t *testing.T) {

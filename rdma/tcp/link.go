@@ -165,8 +165,14 @@ func (l *Link) serve(conn net.Conn, resumed bool) error {
 	close(c.over)
 	conn.Close()
 	l.out.Nudge() // the writer sees that it is over
+	failure := <-written
+	l.sending.Lock()
+	if bad := l.trim(); bad != nil { // the last that came may have been a confirmation
+		failure = bad
+	}
+	l.sending.Unlock()
 	// What the writer met says more, if it ends the link, or if reading ended because of it.
-	if failure := <-written; failure != nil && errors.Is(err, errBroken) &&
+	if failure != nil && errors.Is(err, errBroken) &&
 		(!errors.Is(failure, errBroken) || errors.Is(err, errClosed) || errors.Is(err, net.ErrClosed)) {
 		err = failure
 	}

@@ -466,7 +466,10 @@ func reader(here net.Conn) (*node, *Link) {
 
 // pairs are connections that can not read into several buffers at once, and such that can.
 var pairs = map[string]func(t testing.TB) (here, there net.Conn){
-	"pipe": func(testing.TB) (net.Conn, net.Conn) { return net.Pipe() },
+	"pipe": func(testing.TB) (net.Conn, net.Conn) {
+		here, there := net.Pipe()
+		return halfPipe{here}, there
+	},
 	"socket": func(t testing.TB) (net.Conn, net.Conn) {
 		ln, err := net.Listen("unix", "") // fuzzing would use up the ports of TCP
 		require.NoError(t, err)
@@ -478,6 +481,11 @@ var pairs = map[string]func(t testing.TB) (here, there net.Conn){
 		return here, there
 	},
 }
+
+// halfPipe is a pipe of which a writer that failed does not take the end, which is still to be read, from the reader.
+type halfPipe struct{ net.Conn }
+
+func (halfPipe) CloseRead() error { return nil }
 
 func TestMalformedFrames(t *testing.T) {
 	openedFrame := key.Append(frame(frameOpened, 8))

@@ -123,13 +123,13 @@ func (l *Link) writeTurns(c *connection) error {
 		for _, b := range items {
 			s.kept = append(s.kept, keptFrame{b: b})
 		}
-		if err := l.trim(); err != nil { // also if the connection is over: then this ends the link
-			return err
-		}
 		select {
 		case <-c.over:
 			return nil
 		default:
+		}
+		if err := l.trim(); err != nil {
+			return err
 		}
 		l.each.begin()
 		if err := l.collect(&t, true); err != nil {

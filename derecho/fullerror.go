@@ -24,14 +24,14 @@ func (e *epoch) full(ch ChannelID, err error) error {
 	if bit, ok := e.bit(ch); ok {
 		for _, i := range *e.receivers.Load() {
 			if e.table.Row(i).Load(sst.Hold)&(1<<bit) != 0 {
-				full.Held, full.Members = true, append(full.Members, e.desc.Members[i].Node)
+				full.Held, full.Members = true, append(full.Members, e.node(i))
 			}
 		}
 	}
 	if least := e.freed(); !full.Held && least < e.sender.Sent() {
 		for _, i := range e.readers {
 			if e.table.Row(i).Load(e.table.Freed(e.myRank)) == least {
-				full.Members = append(full.Members, e.desc.Members[i].Node)
+				full.Members = append(full.Members, e.node(i))
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func (o *Options) Check() error {
 	switch {
 	case o.Size < MinSize:
 		return fmt.Errorf("size %d: the header of a sample has %d bytes already; ask for at least that", o.Size, MinSize)
-	case o.Size > maxRing/2:
+	case o.Size >= maxRing/2:
 		return fmt.Errorf("size %s: a sample has to fit into half a ring, and the largest ring has %s; ask for less than %s", FormatSize(o.Size), FormatSize(maxRing),
 			FormatSize(maxRing/2))
 	case o.Rate < 0 || math.IsNaN(o.Rate) || math.IsInf(o.Rate, 0):

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -53,8 +54,10 @@ func TestRingHasRoomForSomeSamples(t *testing.T) {
 // The ring follows from the size: what is too large is the size.
 func TestSampleThatIsTooLarge(t *testing.T) {
 	o := DefaultOptions()
-	o.Size = 600 << 20
-	assert.EqualError(t, o.Check(), "size 600M: a sample has to fit into half a ring, and the largest ring has 1024M; ask for less than 512M")
+	for _, size := range []int{512, 600} {
+		o.Size = size << 20
+		assert.EqualError(t, o.Check(), fmt.Sprintf("size %dM: a sample has to fit into half a ring, and the largest ring has 1024M; ask for less than 512M", size))
+	}
 }
 
 func TestOptionsThatCanNotBe(t *testing.T) {

@@ -353,9 +353,10 @@ func (w *DataWriter[T]) Dispose(ctx context.Context, key *T, opts ...WriteOption
 // WRITER_DATA_LIFECYCLE autodispose_unregistered_instances, which is the default, it disposes it too, whoever else writes it.
 //
 // An instance that the writer has not registered, written or disposed of, or has unregistered since, is refused with
-// ErrPreconditionNotMet by a writer that has sent nothing yet, and by one whose QoS has a DEADLINE or a limit of RESOURCE_LIMITS
-// from the start, until it disposes of an instance that it has not written. Others have no record of their instances, for writing
-// not to pay for one: do not unregister there what the writer has not written.
+// ErrPreconditionNotMet by a writer that has sent nothing yet, and by one that has a record of its instances, until it disposes
+// of one that it has not written. It has if its QoS has, from the start, a DEADLINE, or a limit of RESOURCE_LIMITS that counts
+// for it: max_instances, or another one where it keeps samples, for late readers or until they are acknowledged. Others have
+// none, for writing not to pay for it: do not unregister there what the writer has not written.
 func (w *DataWriter[T]) Unregister(ctx context.Context, key *T, opts ...WriteOption) error {
 	return w.tell(ctx, "Unregister", kindUnregister, w.untyped().autodispose(), key, opts)
 }

@@ -60,6 +60,11 @@ func TestUnregisterOfAnotherWritersInstance(t *testing.T) {
 	require.NoError(t, disposer.Dispose(ctx, &track{ID: 6}))
 	require.NoError(t, disposer.Unregister(ctx, &track{ID: 6}))
 
+	// A limit that does not count for the writer, as it keeps no history, asks for no record.
+	unlimited := n.writer(t, writerQos(func(q *qos.DataWriter) { q.ResourceLimits.MaxSamples = 10 }))
+	write(t, unlimited, 8, 80)
+	require.NoError(t, unlimited.Unregister(ctx, &track{ID: 9}))
+
 	// A record that begins later lacks what was written before.
 	late := n.writer(t, writerQos())
 	write(t, late, 7, 70)

@@ -134,7 +134,7 @@ func (r *reader) awaitHistory(ctx context.Context, op string) error {
 			return failure(op, r.what, "what this participant has written is not delivered"+r.p.lent(w.at.sg), err)
 		}
 	}
-	return nil
+	return r.awaitComplete(ctx, op) // an exclusion that came and went meanwhile ends no wait of another incarnation
 }
 
 func (r *reader) awaitComplete(ctx context.Context, op string) error {

@@ -21,6 +21,7 @@ type core interface {
 	MaxPayload(sg derecho.SubgroupID) int
 	Hold(sg derecho.SubgroupID, ch derecho.ChannelID, held bool)
 	WaitAcked(ctx context.Context, sg derecho.SubgroupID) error
+	WaitHanded(ctx context.Context, sg derecho.SubgroupID) error
 	WaitDurable(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID) error
 	Leave(ctx context.Context) error
 	// Outage is why operations fail for now, nil if they do not. It takes no lock.

@@ -515,6 +515,23 @@ func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
 	return nil
 }
 
+func (n *busNode) WaitHanded(ctx context.Context, _ derecho.SubgroupID) error {
+	handed := make(chan struct{})
+	n.b.mu.Lock()
+	if errors.Is(n.down, derecho.ErrExcluded) {
+		defer n.b.mu.Unlock()
+		return n.down
+	}
+	n.do(func() { close(handed) }) // behind what is on its way
+	n.b.mu.Unlock()
+	select {
+	case <-handed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (n *busNode) WaitDurable(ctx context.Context, sg derecho.SubgroupID, _ derecho.ChannelID) error {
 	return n.WaitAcked(ctx, sg)
 }

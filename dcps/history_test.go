@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
 )
 
 // The tests of this file have a process wait for the history of a topic.
@@ -209,25 +209,39 @@ func TestHistoryHasWhatThisProcessWrote(t *testing.T) {
 		write(t, w, 1, 1)
 		write(t, w, 1, 2)
 		r := n.reader(t, durableReader(qos.DurabilityTransientLocal))
-		soon, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		err = r.WaitForHistoricalData(soon)
-		require.ErrorIs(t, err, ErrTimeout)
-		require.ErrorContains(t, err, "loan")
+		require.NoError(t, r.WaitForHistoricalData(patiently(t)), "who has the loan is perhaps the one who waits")
+		require.Equal(t, "data", taken(t, r), "there is none")
 		require.NoError(t, loan.Discard())
 		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
 		require.Equal(t, "1:1 1:2", taken(t, r), "it was matched before they were delivered")
 		late := n.reader(t, durableReader(qos.DurabilityTransientLocal))
 		require.NoError(t, late.WaitForHistoricalData(patiently(t)))
 		require.Equal(t, "1:2", taken(t, late), "a history has as many as HISTORY says")
-
-		loan, err = w.Loan(patiently(t), 100)
-		require.NoError(t, err)
-		waiting := make(chan error)
-		go func() { waiting <- late.WaitForHistoricalData(context.Background()) }()
-		synctest.Wait()
-		require.NoError(t, late.Close())
-		require.ErrorIs(t, <-waiting, ErrAlreadyDeleted)
-		require.NoError(t, loan.Discard())
 	})
+}
+
+// What this process has written is waited for at itself alone, and no longer than the reader lives.
+func TestHistoryIsNotWaitedForElsewhere(t *testing.T) {
+	d := onBus(t)
+	never := &handedCore{begun: make(chan struct{})}
+	n := d.node(t, wrapCore(func(c core) core { never.core = c; return never }))
+	n.writer(t, durably(qos.DurabilityTransientLocal))
+	r := n.reader(t, durableReader(qos.DurabilityTransientLocal))
+	waiting := make(chan error)
+	go func() { waiting <- r.WaitForHistoricalData(context.Background()) }()
+	<-never.begun
+	require.NoError(t, r.Close())
+	require.ErrorIs(t, <-waiting, ErrAlreadyDeleted)
+}
+
+// handedCore never hands anything over.
+type handedCore struct {
+	core
+	begun chan struct{}
+}
+
+func (c *handedCore) WaitHanded(ctx context.Context, _ derecho.SubgroupID) error {
+	close(c.begun)
+	<-ctx.Done()
+	return ctx.Err()
 }

@@ -110,19 +110,23 @@ func (r *reader) dismantle() {
 	r.topic.release()
 }
 
-// awaitHistory waits until nothing of a history is owed, and what the participant's own writers have sent is delivered: who has
-// written, and then makes a reader, knows what there is to be seen.
+// awaitHistory waits until nothing of a history is owed, and what the participant's own writers have sent is delivered here: who
+// has written, and then makes a reader, knows what there is to be seen.
 func (r *reader) awaitHistory(ctx context.Context, op string) error {
 	if err := r.awaitComplete(ctx, op); err != nil || !r.durable {
 		return err
 	}
+	var written []derecho.SubgroupID
 	for w := range r.p.writers.all() {
-		if w.topic != r.topic || !w.enabled.Load() || !slices.Contains(r.subgroups, w.at.sg) {
-			continue
+		if w.topic == r.topic && w.enabled.Load() && slices.Contains(r.subgroups, w.at.sg) {
+			w.batch.hurry()
+			written = append(written, w.at.sg)
 		}
-		w.batch.hurry()
+	}
+	slices.Sort(written)
+	for _, sg := range slices.Compact(written) {
 		waiting, end := until(ctx, r.lifetime)
-		err := r.p.core.WaitAcked(waiting, w.at.sg)
+		err := r.p.core.WaitHanded(waiting, sg)
 		end()
 		switch {
 		case err == nil:
@@ -131,7 +135,7 @@ func (r *reader) awaitHistory(ctx context.Context, op string) error {
 		case errors.Is(err, derecho.ErrExcluded):
 			return r.awaitComplete(ctx, op) // what is to be seen of that is owed now
 		default:
-			return failure(op, r.what, "what this participant has written is not delivered"+r.p.lent(w.at.sg), err)
+			return failure(op, r.what, "what this participant has written is not delivered yet", err)
 		}
 	}
 	return r.awaitComplete(ctx, op) // an exclusion that came and went meanwhile ends no wait of another incarnation

@@ -173,12 +173,11 @@ func (r *DataReader[T]) WaitForMatch(ctx context.Context, n int) error {
 // WaitForHistoricalData waits until the reader has all samples that were kept for late joiners (DDS: wait_for_historical_data). A
 // VOLATILE reader has them at once: there are none. What writers of this participant have sent before the call is there, too. Of
 // that, what was delivered before the reader was matched comes from the history, as much as HISTORY of the writers keeps; what
-// was still on its way came after that, as all samples do. So it waits as WaitForAcknowledgments of these writers does, until
-// every process has been handed what they have sent: one that does not get on holds it up, and so does a Loan of this process
-// that was taken before and is neither published nor discarded. When the domain went on without this process all but a VOLATILE
-// reader wait anew, until the process has joined again and the reader has what was kept for it meanwhile. While the log that a
-// PERSISTENT reader needs can not be used then, it fails with ErrPreconditionNotMet and says why; the reader is announced, and
-// the wait succeeds, when that is mended.
+// was still on its way came after that, as all samples do; what was written while a Loan of before was neither published nor
+// discarded is sent when it is, and not waited for. When the domain went on without this process all but a VOLATILE reader wait
+// anew, until the process has joined again and the reader has what was kept for it meanwhile. While the log that a PERSISTENT
+// reader needs can not be used then, it fails with ErrPreconditionNotMet and says why; the reader is announced, and the wait
+// succeeds, when that is mended.
 func (r *DataReader[T]) WaitForHistoricalData(ctx context.Context) error {
 	const op = "WaitForHistoricalData"
 	u := r.untyped()

@@ -26,6 +26,24 @@ func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 	return n.waitAll(ctx, targets)
 }
 
+// WaitHanded waits until this node has been handed all that it had published on sg before the call: what is committed, but for
+// what lies behind a slot that is reserved still. Of an epoch in which it receives nothing it waits for nothing.
+func (n *Node) WaitHanded(ctx context.Context, sg SubgroupID) error {
+	var targets []sentIn
+	if err := n.await(ctx, func(m *machine, done func(error)) {
+		for _, t := range m.targets(sg, false) {
+			if slices.Contains(*t.e.receivers.Load(), t.e.me) {
+				t.here, t.sent = true, t.e.table.Row(t.e.me).Load(sst.Tail)
+				targets = append(targets, t)
+			}
+		}
+		done(nil)
+	}); err != nil {
+		return err
+	}
+	return n.waitAll(ctx, targets)
+}
+
 // WaitDurable waits until all that this node had committed on a channel of a Logged subgroup before the call is on disk
 // at every receiving member; what it had committed on others of the subgroup is waited for, too. A *LogError, which is
 // ErrLog, says which member can not write its log; it may come before Handler.LogFailed. While the channel waits for
@@ -88,6 +106,7 @@ type sentIn struct {
 	e       *epoch
 	sent    uint64
 	durable bool // it is to be on disk, not only handed over
+	here    bool // at this node only
 	// seq is the sequence number behind the last message that is to be on disk: known when all that was sent is handed
 	// over, and not moved by what is sent later.
 	seq   uint64
@@ -118,7 +137,10 @@ func (t *sentIn) over() (over bool, err error) {
 
 func (t *sentIn) reached() (bool, error) {
 	e := t.e
-	if !t.durable {
+	switch {
+	case t.here:
+		return e.table.Row(e.me).Load(e.table.Handed(e.myRank)) >= t.sent, nil
+	case !t.durable:
 		return e.handed() >= t.sent, nil
 	}
 	for _, i := range *e.receivers.Load() {
@@ -143,7 +165,10 @@ func (t *sentIn) reached() (bool, error) {
 
 // missing are the members that have not done what is waited for.
 func (t *sentIn) missing() []int {
-	if t.known {
+	switch {
+	case t.here:
+		return []int{t.e.me}
+	case t.known:
 		return t.e.behind(t.e.table.Persisted(), t.seq)
 	}
 	return t.e.behind(t.e.table.Handed(t.e.myRank), t.sent)

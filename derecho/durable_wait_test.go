@@ -3,6 +3,7 @@ package derecho
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,5 +136,30 @@ func TestDurableBeforeAllHaveAnswered(t *testing.T) {
 		}()
 		die(t, s.Node)
 		require.ErrorIs(t, <-told, ErrRecovering)
+	})
+}
+
+// WaitHanded is for what this node has published: what it is handed itself, whoever else has not got it yet, and not for what is
+// reserved, or lies behind that.
+func TestWaitHanded(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, rec := c.join()
+		other, _ := c.join()
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})
+		other.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		for k := range 100 {
+			w.mustSend(t, ordered, 7, 1, fmt.Sprint(k))
+		}
+		require.NoError(t, w.WaitHanded(ctxFor(t), ordered.ID))
+		require.Len(t, rec.snapshot(), 100)
+		slot, err := w.Reserve(ctxFor(t), ordered.ID, 7, 10, time.Time{})
+		require.NoError(t, err)
+		w.mustSend(t, ordered, 7, 1, "behind it")
+		require.NoError(t, w.WaitHanded(ctxFor(t), ordered.ID))
+		require.Len(t, rec.snapshot(), 100)
+		slot.Abort()
+		require.NoError(t, w.WaitHanded(ctxFor(t), ordered.ID))
+		require.Len(t, rec.snapshot(), 101)
+		require.NoError(t, other.WaitHanded(ctxFor(t), ordered.ID), "it sends nothing")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,9 +20,8 @@ import (
 )
 
 const (
-	// resumeDialTime is how long the first attempt to resume a session waits for a connection. A SYN that
-	// meets a dead network is sent again after a second only; a new attempt is better. Each further one waits for twice as
-	// long as the one before, up to longDialTime: the way there and back may be long.
+	// resumeDialTime is how long an attempt to resume a session waits for a connection before there is another one, and
+	// longDialTime how long it waits at most.
 	resumeDialTime = 500 * time.Millisecond
 	longDialTime   = 4 * time.Second
 	// silenceTime is how long the other host may leave what was sent without an acknowledgement of
@@ -181,23 +181,57 @@ type errResume byte
 
 func (e errResume) Error() string { return fmt.Sprintf("fabric: verdict %d on a session", byte(e)) }
 
+// dialAgain dials, and once more whenever resumeDialTime has passed: a SYN that meets a dead network is sent again after a
+// second only, or two, so another attempt finds earlier that the network is back. Those before go on, as the way there and back
+// may take longer than that. The first answer counts.
+func dialAgain(ctx context.Context, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
+	type answer struct {
+		c   net.Conn
+		err error
+	}
+	var attempts sync.WaitGroup
+	defer attempts.Wait()
+	ctx, stop := context.WithTimeout(ctx, longDialTime)
+	defer stop() // first: it ends those that are left
+	answers := make(chan answer)
+	again := time.NewTicker(resumeDialTime)
+	defer again.Stop()
+	for {
+		attempts.Go(func() {
+			c, err := dial(ctx)
+			select {
+			case answers <- answer{c, err}:
+			case <-ctx.Done():
+				if c != nil {
+					c.Close()
+				}
+			}
+		})
+		select {
+		case a := <-answers:
+			return a.c, a.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-again.C:
+		}
+	}
+}
+
 // redialler makes the function by which a link resumes its session with peer at addr.
 func (f *Fabric) redialler(session uint64, peer rdma.PeerInfo, addr string) func(context.Context, uint64) (net.Conn, error) {
 	if addr == "" {
 		return func(context.Context, uint64) (net.Conn, error) { return nil, errNoAddress }
 	}
-	patience := resumeDialTime // a link makes one attempt after the other
 	return func(ctx context.Context, generation uint64) (net.Conn, error) {
-		d := net.Dialer{Timeout: patience}
-		c, err := d.DialContext(ctx, "tcp", addr)
+		c, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", addr)
+		})
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			err = fmt.Errorf("%w: %w", tcp.ErrRefused, err)
 		}
 		if err != nil {
-			patience = min(2*patience, longDialTime)
 			return nil, err
 		}
-		patience = resumeDialTime
 		if err := f.askResume(ctx, c, resumption{session, f.self.ID, peer.ID, generation}); err != nil {
 			c.Close()
 			return nil, err

@@ -201,7 +201,8 @@ func TestTimeOfLoss(t *testing.T) {
 
 // A reader joins a topic under load: three processes that write and read two topics each and the one that joins, which
 // is more than two processors have room for; and one that writes, one that reads, and the one that joins. In turns with
-// that nobody writes: then only the machine is late.
+// that nobody writes: then only the machine is late; and with that a reader joins a topic of another domain, in which nobody
+// writes: whose processes do what those of a join do, and have nothing in common with the ones looked at but the processors.
 func TestTimeOfJoin(t *testing.T) {
 	for _, c := range []struct {
 		transport string
@@ -216,33 +217,14 @@ func TestTimeOfJoin(t *testing.T) {
 			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+c.transport, usualLease())
 			f.stops = watchProcessors(t)
 			topics := []string{atomicTopic, localTopic}
-			seat := func(name string, writers, readers int) *process {
-				p := f.spawn(name, nil)
-				f.joined(p)
-				for _, topic := range topics {
-					f.enter(p, topic, writers, readers)
-				}
-				return p
-			}
-			var others []*process
-			if c.crowd {
-				for i := range 3 {
-					others = append(others, seat(fmt.Sprintf("seat%d", i), 1, 1))
-				}
-			} else {
-				seat("writer", 1, 0)
-				others = append(others, seat("reader", 0, 1))
-			}
-			joiner := f.spawn("joiner", nil)
-			f.joined(joiner)
-			// In this process, so that there is nothing to make anew but what belongs to the reader.
-			f.enter(joiner, loggedTopic, 0, 1)
-			f.settle(topics...)
+			others, joiner := f.beforeJoin(c.crowd, topics)
+			apart := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+c.transport, usualLease())
+			_, stranger := apart.beforeJoin(c.crowd, topics)
 			f.askAll("write %d 16", pace)
 			window := 150 * time.Millisecond
 			before := stolen()
 			var idle times
-			var quiet, same, other pauses
+			var quiet, same, other, strange pauses
 			for range *flagTimes {
 				f.askAll("halt")
 				f.pass(window / 3)
@@ -258,23 +240,53 @@ func TestTimeOfJoin(t *testing.T) {
 				f.pass(window)
 				quiet = append(quiet, worst(f.gaps(atomicTopic, from, time.Now(), others...)))
 				for _, seen := range []struct {
-					topic string
-					list  *pauses
-				}{{atomicTopic, &same}, {localTopic, &other}} {
+					where  *fleet
+					joiner *process
+					topic  string
+					list   *pauses
+				}{{f, joiner, atomicTopic, &same}, {f, joiner, localTopic, &other}, {apart, stranger, atomicTopic, &strange}} {
 					from = time.Now()
-					f.enter(joiner, atomicTopic, 0, 1)
+					seen.where.enter(seen.joiner, atomicTopic, 0, 1)
 					f.pass(window)
 					*seen.list = append(*seen.list, worst(f.gaps(seen.topic, from, time.Now(), others...)))
-					f.leave(joiner, atomicTopic, 0, 1)
+					seen.where.leave(seen.joiner, atomicTopic, 0, 1)
 					f.pass(window / 3)
 					f.gaps(atomicTopic, time.Now(), time.Now(), others...)
 				}
 			}
-			t.Logf("%s: a reader joins the topic, a sample every %v from each writer: the longest time that another reader is handed nothing, undisturbed: %v\n  of this topic (aim 1ms over shm): %v\n  of another topic: %v\n  nobody writes, and a processor stands still: %v, %d over %v\n  %s, %d ms of it taken by its host",
-				name, pace, quiet, same, other, idle, idle.longer(), aimed, machine(), 10*(stolen()-before))
+			t.Logf("%s: a reader joins the topic, a sample every %v from each writer: the longest time that another reader is handed nothing, undisturbed: %v\n  of this topic (aim 1ms over shm): %v\n  of another topic: %v\n  a reader joins in another domain instead: %v\n  nobody writes, and a processor stands still: %v, %d over %v\n  %s, %d ms of it taken by its host",
+				name, pace, quiet, same, other, strange, idle, idle.longer(), aimed, machine(), 10*(stolen()-before))
+			apart.end()
 			f.end()
 		})
 	}
+}
+
+// beforeJoin starts those who write and read topics, three that do both or one of each, and one that is to join. It is in
+// the domain already, so that there is nothing to make anew but what belongs to the reader.
+func (f *fleet) beforeJoin(crowd bool, topics []string) (readers []*process, joiner *process) {
+	f.t.Helper()
+	seat := func(name string, writers, readers int) *process {
+		p := f.spawn(name, nil)
+		f.joined(p)
+		for _, topic := range topics {
+			f.enter(p, topic, writers, readers)
+		}
+		return p
+	}
+	if crowd {
+		for i := range 3 {
+			readers = append(readers, seat(fmt.Sprintf("seat%d", i), 1, 1))
+		}
+	} else {
+		seat("writer", 1, 0)
+		readers = append(readers, seat("reader", 0, 1))
+	}
+	joiner = f.spawn("joiner", nil)
+	f.joined(joiner)
+	f.enter(joiner, loggedTopic, 0, 1)
+	f.settle(topics...)
+	return readers, joiner
 }
 
 // A hundred readers come and go beside a writer that writes as fast as it can. While one is there it reads all samples

@@ -51,6 +51,7 @@ type recovered struct {
 // beginning is a topic whose log is being opened, and its history recovered. A disk may not answer to that: it is done
 // on a goroutine of its own, and whoever asks for it later waits for the same.
 type beginning struct {
+	read func() uint64 // how many records were read; it grows while the disk answers
 	done chan struct{} // closed when it was
 	err  error
 }
@@ -131,7 +132,8 @@ func (s *logSet) start(sg derecho.SubgroupID, dir string) error {
 }
 
 // begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits for a
-// disk no longer than operationTimeout, and not while the participant is closed.
+// disk that reads on however much there is, for one that does not no longer than operationTimeout, and not while the
+// participant is closed.
 func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	fail := func(err error) error {
 		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet,
@@ -142,19 +144,38 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 			Detail: "DURABILITY PERSISTENT needs a place for its log: set Settings.Dir or DDS_DIR to a directory"}
 	}
 	b := s.beginOf(t)
-	late := time.NewTimer(operationTimeout)
-	defer late.Stop()
-	select {
-	case <-b.done:
+	if b.wait(s.over) {
 		if b.err != nil {
 			return fail(b.err)
 		}
 		return nil
+	}
+	select {
 	case <-s.over:
 		return &Error{Op: op, Entity: "participant", Code: ErrAlreadyDeleted, Detail: "it was closed"}
-	case <-late.C:
+	default:
 		return &Error{Op: op, Entity: entity, Code: ErrOutOfResources, Err: derecho.ErrLog,
 			Detail: fmt.Sprintf("the disk of %s has not answered for %v", t.logDir(), operationTimeout)}
+	}
+}
+
+// wait waits until it was done, as long as the disk answers and over is open; it reports whether it was.
+func (b *beginning) wait(over <-chan struct{}) bool {
+	late := time.NewTicker(operationTimeout)
+	defer late.Stop()
+	for before := b.read(); ; {
+		select {
+		case <-b.done:
+			return true
+		case <-over:
+			return false
+		case <-late.C:
+			now := b.read()
+			if now == before {
+				return false
+			}
+			before = now
+		}
 	}
 }
 
@@ -174,7 +195,8 @@ func (s *logSet) beginOf(t *topicEntity) *beginning {
 	defer s.mu.Unlock()
 	b := s.beginning[t.name]
 	if b == nil {
-		b = &beginning{done: make(chan struct{})}
+		sg := derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))
+		b = &beginning{read: func() uint64 { return s.log(sg).read.Load() }, done: make(chan struct{})}
 		s.beginning[t.name] = b
 		s.p.spawn("dcps log", func() {
 			b.err = s.take(t)
@@ -201,7 +223,7 @@ func (s *logSet) take(t *topicEntity) error {
 	if known {
 		return nil
 	}
-	past, err := recoverHistory(dir, ch, t.localType())
+	past, err := recoverHistory(dir, ch, t.localType(), &s.log(sg).read)
 	if err != nil {
 		return err
 	}
@@ -288,6 +310,7 @@ type groupLog struct {
 	set  *logSet
 	sg   derecho.SubgroupID
 	disk atomic.Pointer[diskLog]
+	read atomic.Uint64 // records that were read, to open it and to recover histories of it
 
 	starting sync.Mutex // held while it is opened: not by who closes it
 
@@ -368,7 +391,7 @@ func (g *groupLog) start(dir, owner string) error {
 	}
 	d, err := openDisk(dir, storage.Options{
 		Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid()), SegmentBytes: g.set.p.settings.LogSegmentBytes,
-	})
+	}, &g.read)
 	if err != nil {
 		return err
 	}
@@ -385,10 +408,13 @@ func (g *groupLog) start(dir, owner string) error {
 	return nil
 }
 
-// openDisk opens the log in a directory and the files beside it.
-func openDisk(dir string, o storage.Options) (*diskLog, error) {
+// openDisk opens the log in a directory and the files beside it. It counts the records that it has read.
+func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, error) {
 	var of firstOf
-	o.Found = of.see
+	o.Found = func(r *storage.Record) {
+		read.Add(1)
+		of.see(r)
+	}
 	log, found, err := storage.Open(dir, o)
 	if err != nil {
 		return nil, err
@@ -737,8 +763,9 @@ func nextWriter(b []byte, sum checksum) (key endpointKey, info []byte, n int) {
 	return endpointKey{derecho.NodeID(le.Uint64(b)), derecho.EndpointID(le.Uint32(b[8:]))}, info, writerEntrySize + size
 }
 
-// recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone.
-func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store, error) {
+// recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone. It counts the
+// records that it has read.
+func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *atomic.Uint64) (*store, error) {
 	infos, _, err := readWriters(writersFile(dir))
 	if err != nil {
 		return nil, err
@@ -762,6 +789,7 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store,
 		if err != nil {
 			return nil, err
 		}
+		read.Add(1)
 		if derecho.ChannelID(r.Channel) != ch || index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
 			continue // of another topic, superseded by the state, or from before this log had the topic
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func TestLogHasTheHistory(t *testing.T) {
 			set := &logSet{byID: make(map[derecho.SubgroupID]*groupLog)}
 			g := &groupLog{set: set, sg: 1}
 			set.byID[1] = g
-			disk, err := openDisk(dir, storage.Options{Owner: "test"})
+			disk, err := openDisk(dir, storage.Options{Owner: "test"}, new(atomic.Uint64))
 			require.NoError(t, err)
 			g.disk.Store(disk)
 			batch := g.NewBatch()
@@ -147,7 +148,7 @@ func TestLogHasTheHistory(t *testing.T) {
 			live.endAll()
 			write()
 			require.NoError(t, g.Close())
-			past, err := recoverHistory(dir, ch, local)
+			past, err := recoverHistory(dir, ch, local, new(atomic.Uint64))
 			require.NoError(t, err)
 			require.Equal(t, live.count, past.count)
 			require.Equal(t, live.save(), past.save())

@@ -2,8 +2,10 @@ package dcps
 
 import (
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -96,4 +98,23 @@ func TestLogBeginsBetweenIncarnations(t *testing.T) {
 	require.NotNil(t, after.(*groupLog).disk.Load())
 	require.NotNil(t, logs.logState(sg, derecho.ChannelID(topic.ChannelOf("Track"))))
 	require.NoError(t, after.Close())
+}
+
+// Who needs a log that takes long to read waits as long as more of it is read.
+func TestLongLogsAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var read atomic.Uint64
+		b := &beginning{read: read.Load, done: make(chan struct{})}
+		go func() {
+			for range 5 {
+				time.Sleep(operationTimeout - time.Second)
+				read.Add(1)
+			}
+		}()
+		began := time.Now()
+		require.False(t, b.wait(nil))
+		require.Equal(t, 6*operationTimeout, time.Since(began), "it was read on for five times as long as a disk may not answer, but for a little")
+		close(b.done)
+		require.True(t, b.wait(nil))
+	})
 }

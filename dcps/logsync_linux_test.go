@@ -3,6 +3,7 @@ package dcps
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -21,7 +22,7 @@ func TestWritersAreOnDiskWhenALogIsOpen(t *testing.T) {
 	if !unwritten(t, path) {
 		t.Skip("the file system does not tell what it has not written yet")
 	}
-	d, err := openDisk(dir, storage.Options{SegmentBytes: 1 << 20})
+	d, err := openDisk(dir, storage.Options{SegmentBytes: 1 << 20}, new(atomic.Uint64))
 	require.NoError(t, err)
 	require.Contains(t, d.known, endpointKey{7, 7})
 	require.False(t, unwritten(t, path))

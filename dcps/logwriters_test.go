@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,7 +158,7 @@ func TestWriterWithoutAnnouncement(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[endpointKey][]byte{{70, 1}: []byte("what it announced later"), {70, 2}: {}}, found)
 	require.NoError(t, os.Truncate(path, int64(lengthOf(t, path)-1)))
-	disk, err := openDisk(n.p.logDir(w.at.sg), storage.Options{})
+	disk, err := openDisk(n.p.logDir(w.at.sg), storage.Options{}, new(atomic.Uint64))
 	require.NoError(t, err)
 	require.Equal(t, map[endpointKey]introduced{{70, 1}: {info: []byte{}}, {70, 2}: {info: []byte{}}}, disk.known)
 	require.NoError(t, disk.close())

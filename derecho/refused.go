@@ -3,6 +3,7 @@ package derecho
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -57,7 +58,7 @@ func (l *life) openInTime(ep *Endpoint) error {
 	defer cancel()
 	err := l.openLog(ctx, ep)
 	if errors.Is(err, ErrTimeout) {
-		return hung(limit)
+		return fmt.Errorf("%w, or not read all of the log in that time", hung(limit)) // from here the two look the same
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/omg-dds-go/dds/internal/vfs"
@@ -13,11 +14,19 @@ type model struct {
 	appended []Record
 	acked    int // of them
 	next     Version
+	trimmed  Version
 }
 
 // check compares the log after a crash with the model and makes it the new truth. What survived
 // beyond the acknowledged records counts as such once Open has returned it.
 func (m *model) check(got []Record) error {
+	if len(got) > 0 && m.acked > 0 { // who has acknowledged records has the last of them
+		lacks := slices.IndexFunc(m.appended, func(r Record) bool { return r.Version == got[0].Version })
+		if lacks < 0 || lacks > 0 && m.appended[lacks-1].Compare(m.trimmed) > 0 {
+			return fmt.Errorf("the first record is %v, and only up to %v was trimmed", got[0].Version, m.trimmed)
+		}
+		m.appended, m.acked = m.appended[lacks:], max(0, m.acked-lacks)
+	}
 	if len(got) < m.acked {
 		return fmt.Errorf("%d records, but %d were acknowledged", len(got), m.acked)
 	}
@@ -35,6 +44,7 @@ func (m *model) check(got []Record) error {
 
 // work does random operations until the file system fails or steps are done.
 func (m *model) work(o Options, rng *rand.Rand, steps int) error {
+	o.Trimmed = m.trimmed
 	l, r, err := Open("log", o)
 	if err != nil {
 		return err
@@ -44,7 +54,7 @@ func (m *model) work(o Options, rng *rand.Rand, steps int) error {
 	}
 	m.acked = len(m.appended)
 	for range steps {
-		switch rng.IntN(8) {
+		switch rng.IntN(9) {
 		case 0, 1, 2:
 			n, err := len(m.appended), error(nil)
 			if _, err = l.Sync(); err != nil {
@@ -62,6 +72,18 @@ func (m *model) work(o Options, rng *rand.Rand, steps int) error {
 			}
 			m.acked = n
 			if l, _, err = Open("log", o); err != nil {
+				return err
+			}
+		case 4:
+			if m.acked == 0 {
+				continue
+			}
+			upTo := m.appended[rng.IntN(m.acked)].Version
+			if upTo.Compare(m.trimmed) > 0 {
+				m.trimmed, o.Trimmed = upTo, upTo
+			}
+			if _, err := l.Trim(upTo); err != nil {
+				l.Close()
 				return err
 			}
 		default:
@@ -107,7 +129,7 @@ func crashRun(seed uint64, crashAt ...int) (ops int, err error) {
 			mem = mem.Crash(rng)
 		}
 		// Versions go on from what is on the disk, or repeat what was lost.
-		got, err := readAll("log", Options{FS: mem}, Version{})
+		got, err := readAll("log", Options{FS: mem, Trimmed: m.trimmed}, Version{})
 		if err != nil && !(len(m.appended) == 0 && leg == 0) {
 			return ops, fmt.Errorf("leg %d: reading after a crash at %d: %w", leg, at, err)
 		}

@@ -31,7 +31,7 @@
 //     answers every later call with the same error (ErrFailed); Open finds out what is there.
 //  5. Recovery deletes nothing but what a crash leaves behind: the torn batch at the end of the last
 //     segment (reported in Recovery), a segment without records that was made ahead, files named
-//     *.tmp.
+//     *.tmp. Trim deletes what its caller says that it has elsewhere.
 //  6. Everything else that does not read as it was written is corruption: an error with file and
 //     offset (CorruptError), and the files stay as they are.
 //
@@ -49,7 +49,8 @@
 // # Limits
 //
 // Open reads and checks the whole log. There is no index: Records starts at the segment that
-// holds the version asked for. Nothing is ever trimmed. Sectors are written wholly or not at all.
+// holds the version asked for. A log grows until it is trimmed: what its records amount to is the business of the
+// layer above. Sectors are written wholly or not at all.
 //
 // The split of recovery into a pure function and its caller, and the distinction between torn and
 // corrupt, follow the record package of cockroachdb/pebble; checking size relations when compiling

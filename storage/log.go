@@ -24,6 +24,7 @@ type Log struct {
 	filling  *Batch     // where Append puts records
 	appended Version    // of the last record appended
 	durable  Version    // of the last record synced; changes with syncMu held too
+	trimmed  Version    // what Trim was told, or Open
 
 	syncMu sync.Mutex // before mu; guards what follows; held over I/O
 	writer
@@ -154,8 +155,11 @@ func (l *Log) Dir() string { return l.dir }
 // ends the iteration.
 func (l *Log) Records(from Version) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		upTo := l.Durable()
-		for r, err := range Read(l.dir, l.opt, from) {
+		upTo, o := l.Durable(), l.opt
+		l.mu.Lock()
+		o.Trimmed = l.trimmed
+		l.mu.Unlock()
+		for r, err := range Read(l.dir, o, from) {
 			if err == nil && r.Version.Compare(upTo) > 0 {
 				return
 			}

@@ -26,7 +26,7 @@ func Open(dir string, o Options) (*Log, Recovery, error) {
 	if err != nil {
 		return nil, Recovery{}, err
 	}
-	l := &Log{dir: dir, opt: o, lock: lock, filling: &Batch{}, idle: &Batch{}}
+	l := &Log{dir: dir, opt: o, lock: lock, filling: &Batch{}, idle: &Batch{}, trimmed: o.Trimmed}
 	r, err := l.recover()
 	if err != nil {
 		lock.Close() // the error before says more

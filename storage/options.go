@@ -26,6 +26,9 @@ type Options struct {
 	// Found, if not nil, is called by Open, and by Verify, for each record that the log holds, in order. The Record and its
 	// Payload are valid for the call.
 	Found func(*Record)
+	// Trimmed: records up to this version need not be there, as the caller has what he needs of them elsewhere (Log.Trim). A log
+	// that lacks more than that is corrupt.
+	Trimmed Version
 	// LogID tells this log's segments from other logs'. It is used for a new log only; 0 draws
 	// one at random, which is right outside of tests.
 	LogID uint64

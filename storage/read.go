@@ -18,7 +18,7 @@ func Read(dir string, o Options, from Version) iter.Seq2[*Record, error] {
 			yield(nil, err)
 			return
 		}
-		found, err := walk(o.FS, dir, from, func(_ string, s *scanner) bool {
+		found, err := walk(o, dir, from, func(_ string, s *scanner) bool {
 			for r := range records(s.frame.body) {
 				if r.Version.Compare(from) >= 0 && !yield(r, nil) {
 					return false
@@ -68,7 +68,7 @@ func Verify(dir string, o Options) (Recovery, error) {
 
 func inspect(o Options, dir string) (Recovery, survey, error) {
 	var r Recovery
-	found, err := walk(o.FS, dir, Version{}, func(_ string, s *scanner) bool {
+	found, err := walk(o, dir, Version{}, func(_ string, s *scanner) bool {
 		if s.frame.typ == frameBatch {
 			r.Batches++
 		}
@@ -105,7 +105,7 @@ func Describe(out io.Writer, dir string, o Options) error {
 	p := &printer{out: out}
 	var path string
 	var previous *scanner
-	found, err := walk(o.FS, dir, Version{}, func(at string, s *scanner) bool {
+	found, err := walk(o, dir, Version{}, func(at string, s *scanner) bool {
 		if at != path {
 			if previous != nil {
 				p.end(previous.end)

@@ -13,9 +13,10 @@ import (
 // beside the writer, so nothing counts as corrupt on one reading: parts of an image read later may
 // be newer than parts read earlier.
 type walker struct {
-	fsys  vfs.FS
-	dir   string
-	visit func(path string, s *scanner) bool // each frame; false stops the walk
+	fsys    vfs.FS
+	dir     string
+	trimmed Version                            // what came up to it may be missing from the front
+	visit   func(path string, s *scanner) bool // each frame; false stops the walk
 
 	image []byte // of the current segment, reused
 	found survey
@@ -35,9 +36,9 @@ type survey struct {
 	stopped bool // by visit
 }
 
-// walk visits the frames of the log from the segment on that holds version from.
-func walk(fsys vfs.FS, dir string, from Version, visit func(path string, s *scanner) bool) (survey, error) {
-	w := &walker{fsys: fsys, dir: dir, visit: visit}
+// walk visits the frames of the log from the segment on that holds version from, or from the first one that is left.
+func walk(o Options, dir string, from Version, visit func(path string, s *scanner) bool) (survey, error) {
+	w := &walker{fsys: o.FS, dir: dir, trimmed: o.Trimmed, visit: visit}
 	err := w.run(from)
 	return w.found, err
 }
@@ -47,8 +48,8 @@ func (w *walker) run(from Version) error {
 	if err != nil || len(indices) == 0 {
 		return err
 	}
-	if indices[0] != 1 {
-		return w.missing(1)
+	if err := w.checkFirst(indices[0]); err != nil {
+		return err
 	}
 	start, err := w.start(indices, from)
 	if err != nil {
@@ -80,22 +81,45 @@ func (w *walker) run(from Version) error {
 func (w *walker) start(indices []uint64, from Version) (int, error) {
 	var failed error
 	n := sort.Search(len(indices)-1, func(i int) bool { // the first is always early enough
-		path := filepath.Join(w.dir, segmentName(indices[i+1]))
-		image, err := readSegment(w.fsys, path, headerBytes+frameBytes, w.image)
+		before, begun, err := w.before(indices[i+1])
 		if err != nil {
 			failed = err
 			return true
 		}
-		w.image = image
-		h, offset, reason := decodeHeader(image)
-		if reason != "" {
-			failed = &CorruptError{path, offset, reason}
-			return true
-		}
 		// Without a frame it is the last segment and not begun. The scan will say if it is not.
-		return checkFrameHeader(image, headerBytes, h.seed()) != "" || prevOf(image[headerBytes:]).Compare(from) >= 0
+		return !begun || before.Compare(from) >= 0
 	})
 	return n, failed
+}
+
+// before is the version of the last record before a segment, as its first frame says; false if it has none.
+func (w *walker) before(index uint64) (Version, bool, error) {
+	path := filepath.Join(w.dir, segmentName(index))
+	image, err := readSegment(w.fsys, path, headerBytes+frameBytes, w.image)
+	if err != nil {
+		return Version{}, false, err
+	}
+	w.image = image
+	h, offset, reason := decodeHeader(image)
+	switch {
+	case reason != "":
+		return Version{}, false, &CorruptError{path, offset, reason}
+	case checkFrameHeader(image, headerBytes, h.seed()) != "":
+		return Version{}, false, nil
+	}
+	return prevOf(image[headerBytes:]), true, nil
+}
+
+// checkFirst: the log begins with this segment, or lacks nothing before it but what was trimmed.
+func (w *walker) checkFirst(index uint64) error {
+	if index == 1 {
+		return nil
+	}
+	before, begun, err := w.before(index)
+	if err == nil && (!begun || before.Compare(w.trimmed) > 0) {
+		err = w.missing(index - 1)
+	}
+	return err
 }
 
 // segment scans one segment; later are the indices of those after it.

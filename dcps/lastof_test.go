@@ -36,7 +36,7 @@ func TestLastOf(t *testing.T) {
 					want = v
 				}
 			}
-			got, err := lastOf(log, epoch)
+			got, err := (&diskLog{log: log}).lastOf(epoch)
 			require.NoError(rt, err)
 			require.Equal(rt, want, got, "up to epoch %d of %v", epoch, all)
 		}

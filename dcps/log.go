@@ -86,7 +86,7 @@ func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 	defer s.mu.Unlock()
 	l := s.byID[sg]
 	if l == nil {
-		l = &groupLog{set: s, sg: sg}
+		l = newGroupLog(s, sg)
 		s.byID[sg] = l
 	}
 	return l
@@ -106,7 +106,7 @@ func (s *logSet) next(before *groupLog) *groupLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sg := before.sg; s.byID[sg] == before {
-		l := &groupLog{set: s, sg: sg}
+		l := newGroupLog(s, sg)
 		l.dir, l.owner = before.place()
 		s.byID[sg] = l
 	}
@@ -223,7 +223,10 @@ func (s *logSet) take(t *topicEntity) error {
 	if known {
 		return nil
 	}
-	past, err := recoverHistory(dir, ch, t.localType(), &s.log(sg).read)
+	l := s.log(sg)
+	l.files.RLock()
+	past, err := recoverHistory(dir, ch, t.localType(), &l.read)
+	l.files.RUnlock()
 	if err != nil {
 		return err
 	}
@@ -311,6 +314,9 @@ type groupLog struct {
 	sg   derecho.SubgroupID
 	disk atomic.Pointer[diskLog]
 	read atomic.Uint64 // records that were read, to open it and to recover histories of it
+	trim trimming
+	// files is held for reading while a history is made of what is on disk, and while that is trimmed.
+	files sync.RWMutex
 
 	starting sync.Mutex // held while it is opened: not by who closes it
 
@@ -362,6 +368,11 @@ type diskLog struct {
 	epochs  *epochFile
 	known   map[endpointKey]introduced // writers that the file of writers names
 	seq     uint64                     // of the last message written in the epoch that has begun, plus one
+	// As it was opened:
+	channels map[derecho.ChannelID]struct{} // of which it has messages, or a history in its base
+	found    int64                          // bytes of its messages
+	base     int64                          // of its base, which is of
+	from     storage.Version                // this message
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
 	holds atomic.Pointer[held]
 }
@@ -398,6 +409,7 @@ func (g *groupLog) start(dir, owner string) error {
 	g.mu.Lock()
 	closed := g.closed
 	if !closed {
+		g.trim.opened(d)
 		g.disk.Store(d)
 		g.dir, g.owner = dir, owner
 	}
@@ -410,16 +422,28 @@ func (g *groupLog) start(dir, owner string) error {
 
 // openDisk opens the log in a directory and the files beside it. It counts the records that it has read.
 func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, error) {
+	base, err := readBase(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &diskLog{known: make(map[endpointKey]introduced), channels: make(map[derecho.ChannelID]struct{}), from: base.at}
+	for ch, state := range base.states {
+		d.channels[ch] = struct{}{}
+		d.base += int64(len(state))
+	}
 	var of firstOf
+	o.Trimmed = base.at
 	o.Found = func(r *storage.Record) {
 		read.Add(1)
 		of.see(r)
+		d.channels[derecho.ChannelID(r.Channel)] = struct{}{}
 	}
 	log, found, err := storage.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	d := &diskLog{log: log, known: make(map[endpointKey]introduced)}
+	_ = removeIfThere(newBase(dir)) // of a process that was killed; it takes some room
+	d.log, d.found = log, int64(found.PayloadBytes+found.Records*besideSample)
 	path := writersFile(dir)
 	past, whole, err := readWriters(path)
 	if err == nil {
@@ -438,8 +462,9 @@ func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, err
 		// A process that was killed may not have synced its last entries. Their writers may live, and are not noted again.
 		err = d.writers.Sync()
 	}
+	last := d.last()
 	if err == nil {
-		d.epochs, err = openEpochs(epochsFile(dir), found.Last)
+		d.epochs, err = openEpochs(epochsFile(dir), last)
 	}
 	if err != nil {
 		if d.writers != nil {
@@ -447,12 +472,12 @@ func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, err
 		}
 		return nil, errors.Join(err, log.Close())
 	}
-	if found.Last.Epoch > d.epochs.index.Begun() {
+	if err = base.check(dir, &d.epochs.index); err == nil && last.Epoch > d.epochs.index.Begun() {
 		// The disk has lost the beginning, which it had called durable. These messages do not count, and the number of their
 		// epoch is not used again.
 		var counts storage.Version
-		if counts, err = lastOf(log, d.epochs.index.Begun()); err == nil {
-			err = d.epochs.put(afterEntry(counts), startEntry(&derecho.EpochStart{Epoch: found.Last.Epoch}))
+		if counts, err = d.lastOf(d.epochs.index.Begun()); err == nil {
+			err = d.epochs.put(afterEntry(counts), startEntry(&derecho.EpochStart{Epoch: last.Epoch}))
 		}
 	}
 	if err == nil {
@@ -466,20 +491,29 @@ func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, err
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	if found.Records > 0 && found.Last.Epoch == d.epochs.index.Begun() {
-		d.seq = found.Last.Seq + 1
+	if last != (storage.Version{}) && last.Epoch == d.epochs.index.Begun() {
+		d.seq = last.Seq + 1
 	}
 	d.tell(d.epochs.index.Clone())
 	return d, nil
+}
+
+// last is the last message that the log has, be it in its base: a disk may have lost what is behind that.
+func (d *diskLog) last() storage.Version {
+	if last := d.log.Durable(); last.Compare(d.from) > 0 {
+		return last
+	}
+	return d.from
 }
 
 func (d *diskLog) close() error {
 	return errors.Join(d.log.Close(), d.writers.Close(), d.epochs.f.Close())
 }
 
-// lastOf is the last message up to an epoch.
-func lastOf(log *storage.Log, epoch uint32) (last storage.Version, err error) {
-	for r, err := range log.Records(storage.Version{}) {
+// lastOf is the last message up to an epoch, which is not before the base's.
+func (d *diskLog) lastOf(epoch uint32) (last storage.Version, err error) {
+	last = d.from
+	for r, err := range d.log.Records(d.from) {
 		if err != nil {
 			return last, err
 		}
@@ -539,7 +573,7 @@ func (g *groupLog) Begin(s *derecho.EpochStart) error {
 	if d == nil {
 		return nil
 	}
-	if err := d.epochs.putSlowly(s.Moves, afterEntry(d.log.Durable()), startEntry(s)); err != nil {
+	if err := d.epochs.putSlowly(s.Moves, afterEntry(d.last()), startEntry(s)); err != nil {
 		return err
 	}
 	for _, c := range s.Channels {
@@ -570,7 +604,8 @@ type logBatch struct {
 
 // Append takes a message. What does not concern a sample of the past is not stored.
 func (b *logBatch) Append(m *derecho.Message) {
-	if b.err != nil || m.Kind == kindNothing || m.Kind == kindRegister || m.Kind == kindAlive || b.log.disk.Load() == nil {
+	d := b.log.disk.Load()
+	if b.err != nil || m.Kind == kindNothing || m.Kind == kindRegister || m.Kind == kindAlive || d == nil {
 		return
 	}
 	if key := (endpointKey{m.Sender, m.Writer}); key != b.last || len(b.writers) == 0 {
@@ -583,6 +618,7 @@ func (b *logBatch) Append(m *derecho.Message) {
 	if len(b.log.removed) > 0 {
 		b.removed, b.log.removed = append(b.removed, b.log.removed...), b.log.removed[:0]
 	}
+	b.log.trim.note(d, m)
 	b.err = b.records.Append(&storage.Record{
 		Version:   storage.Version{Epoch: m.Epoch, Seq: m.Seq},
 		Timestamp: m.Timestamp, Sender: uint64(m.Sender), Channel: uint64(m.Channel),
@@ -629,6 +665,7 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 	}
 	d.seq = b.records.Last().Seq + 1
 	d.tell(d.holds.Load().index)
+	g.grow(b.Bytes())
 	return nil
 }
 
@@ -662,6 +699,7 @@ func (g *groupLog) Close() error {
 	if d == nil || !first {
 		return nil
 	}
+	g.trim.stop()
 	return d.close()
 }
 
@@ -774,23 +812,32 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *at
 	if err != nil {
 		return nil, err
 	}
+	base, err := readBase(dir)
+	if err != nil {
+		return nil, err
+	}
 	s := newStore()
 	index := indexOf(entries)
-	if state := stateOf(entries, ch); len(state) > 0 {
+	endings := endingsOf(entries, ch)
+	state, path, from := stateOf(entries, ch), epochsFile(dir), storage.Version{}
+	if b, counts := base.of(ch, &index); counts {
+		state, path, from = b, baseFile(dir), base.at
+		endings = slices.DeleteFunc(endings, func(e endedWriters) bool { return e.at.Compare(from) <= 0 })
+	}
+	if len(state) > 0 {
 		if s, err = loadStore(state); err != nil {
-			return nil, fmt.Errorf("%s: %w", epochsFile(dir), err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		s.rekey(local.keys)
 	}
-	endings := endingsOf(entries, ch)
 	var types typeMatcher
 	writers := make(map[endpointKey]*endpoint)
-	for r, err := range storage.Read(dir, storage.Options{}, storage.Version{}) {
+	for r, err := range storage.Read(dir, storage.Options{Trimmed: base.at}, from) {
 		if err != nil {
 			return nil, err
 		}
 		read.Add(1)
-		if derecho.ChannelID(r.Channel) != ch || index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
+		if derecho.ChannelID(r.Channel) != ch || r.Compare(from) <= 0 || index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
 			continue // of another topic, superseded by the state, or from before this log had the topic
 		}
 		endings = s.endThose(endings, r.Version)

@@ -21,7 +21,7 @@ import (
 )
 
 // Whenever writers are closed or end with their processes, and however often this one is started again, with the history
-// of before or with that of others: a history that is made of the log is the one that was there.
+// of before or with that of others, and wherever it is trimmed: a history that is made of the log is the one that was there.
 func TestLogHasTheHistory(t *testing.T) {
 	w := onBus(t).node(t).writer(t, writerQos())
 	local, announced := w.topic.localType(), w.topic.announcement()
@@ -45,11 +45,13 @@ func TestLogHasTheHistory(t *testing.T) {
 		cleanup := rapid.SampledFrom([]time.Duration{0, 10}).Draw(t, "service_cleanup_delay")
 		limit := rapid.SampledFrom([]int{qos.LengthUnlimited, 2, 3, 6}).Draw(t, "max_samples")
 		bySource := rapid.Bool().Draw(t, "by source timestamp")
+		trims := rapid.Bool().Draw(t, "trims")
+		segment := rapid.SampledFrom([]int64{8 << 10, 1 << 20}).Draw(t, "segment")
 		for run := range rapid.IntRange(1, 3).Draw(t, "runs") {
 			set := &logSet{byID: make(map[derecho.SubgroupID]*groupLog)}
 			g := &groupLog{set: set, sg: 1}
 			set.byID[1] = g
-			disk, err := openDisk(dir, storage.Options{Owner: "test"}, new(atomic.Uint64))
+			disk, err := openDisk(dir, storage.Options{Owner: "test", SegmentBytes: segment}, new(atomic.Uint64))
 			require.NoError(t, err)
 			g.disk.Store(disk)
 			batch := g.NewBatch()
@@ -117,6 +119,12 @@ func TestLogHasTheHistory(t *testing.T) {
 				if gone[e] {
 					continue
 				}
+				if trims && rapid.IntRange(0, 4).Draw(t, "trim") == 0 && seq > 0 {
+					write()
+					size, err := g.rebase(&logCut{at: g.trim.given, histories: map[derecho.ChannelID]func() []byte{ch: live.snapshot()}})
+					require.NoError(t, err)
+					require.Positive(t, size)
+				}
 				id := rapid.Int32Range(0, 3).Draw(t, "instance")
 				late = rapid.Int64Range(0, 3).Draw(t, "late")
 				switch rapid.IntRange(0, 13).Draw(t, "what") {
@@ -151,6 +159,17 @@ func TestLogHasTheHistory(t *testing.T) {
 			past, err := recoverHistory(dir, ch, local, new(atomic.Uint64))
 			require.NoError(t, err)
 			require.Equal(t, live.count, past.count)
+			for _, s := range []*store{live, past} {
+				size := int64(0)
+				for _, in := range s.instances {
+					for _, l := range in.lines {
+						for _, r := range l.records {
+							size += r.size()
+						}
+					}
+				}
+				require.Equal(t, size, s.size)
+			}
 			require.Equal(t, live.save(), past.save())
 		}
 	})

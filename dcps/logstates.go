@@ -3,7 +3,6 @@ package dcps
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -78,7 +77,7 @@ func checkStates(path string, entries []epochEntry) error {
 // does it matter if there is no room for it.
 func slim(path string, entries []epochEntry, whole int64) ([]epochEntry, int64) {
 	next := path + ".new"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeIfThere(next); err != nil {
 		return entries, whole
 	}
 	kept, dropped := dropSuperseded(entries)

@@ -76,6 +76,10 @@ type Settings struct {
 	// process says, so it is to be the same at all that store a topic: the log of one whose files are smaller fails
 	// with the first sample that does not fit. Default 64 MiB.
 	LogSegmentBytes int64
+	// LogTrimBytes is by how much a log grows until it is trimmed: what is kept of its topics is written down, and what the
+	// log has before that is removed, in whole files. It grows by more if more is kept than that: by as much as is kept.
+	// -1 keeps all. Default 256 MiB.
+	LogTrimBytes int64
 }
 
 const (
@@ -93,6 +97,7 @@ const (
 	maxSlice         = 100 * time.Millisecond
 	maxWait          = time.Hour
 	defaultSegment   = 64 << 20
+	defaultTrim      = 256 << 20
 	segmentStep      = 4 << 10
 	minSegment       = 2 * segmentStep
 	maxSegment       = 1 << 30
@@ -165,6 +170,12 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	}
 	if n := s.LogSegmentBytes; n < minSegment || n > maxSegment || n%segmentStep != 0 {
 		return s, fmt.Errorf("Settings.LogSegmentBytes is %d; it must be a multiple of %d from %d to %d", n, segmentStep, minSegment, maxSegment)
+	}
+	if s.LogTrimBytes == 0 {
+		s.LogTrimBytes = defaultTrim
+	}
+	if s.LogTrimBytes < -1 {
+		return s, fmt.Errorf("Settings.LogTrimBytes is %d; it must be a number of bytes, or -1 to keep all", s.LogTrimBytes)
 	}
 	from = "Settings.Spindle"
 	if s.Spindle == "" {

@@ -137,6 +137,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{name: "small segments", s: Settings{LogSegmentBytes: 4096}, errors: []string{"LogSegmentBytes is 4096", "8192"}},
 		{name: "odd segments", s: Settings{LogSegmentBytes: 10000}, errors: []string{"LogSegmentBytes is 10000"}},
 		{name: "great segments", s: Settings{LogSegmentBytes: 1<<30 + 4096}, errors: []string{"1073741824"}},
+		{name: "logs are not trimmed", s: Settings{LogTrimBytes: -1}},
+		{name: "logs are trimmed to less than nothing", s: Settings{LogTrimBytes: -2}, errors: []string{"LogTrimBytes is -2", "-1"}},
 		{name: "spindle", env: map[string]string{"DDS_SPINDLE": "-nulls,-batch-send"}},
 		{name: "unknown switch", env: map[string]string{"DDS_SPINDLE": "-zeros"}, errors: []string{"DDS_SPINDLE", `"-zeros"`, "-nulls"}},
 		{name: "switch without sign", s: Settings{Spindle: "nulls"}, errors: []string{"Settings.Spindle", "say -nulls"}},

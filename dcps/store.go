@@ -30,6 +30,7 @@ type store struct {
 	instances map[InstanceHandle]*storedInstance
 	arrivals  uint64
 	count     int                       // records in instances
+	size      int64                     // of these, about, in a log or on their way
 	clock     int64                     // latest source timestamp: what service_cleanup_delay and LIFESPAN go by, the same everywhere
 	form      topic.Form                // of the handles
 	cleaning  dueQueue[*storedInstance] // disposed and without writers
@@ -91,6 +92,9 @@ type record struct {
 }
 
 func (r *record) place() *int32 { return &r.alarm }
+
+// size is about what the record takes in a log, or in a history that travels.
+func (r *record) size() int64 { return int64(len(r.message.Payload)) + besideSample }
 
 func newStore() *store {
 	return &store{writers: make(map[endpointKey]*storedWriter), instances: make(map[InstanceHandle]*storedInstance)}
@@ -214,6 +218,7 @@ func (s *store) put(l *storedLine, m *derecho.Message, h InstanceHandle) {
 	}
 	l.records = append(l.records, r)
 	s.count++
+	s.size += r.size()
 }
 
 // count is how many records are of the open set, or how many are not.
@@ -366,6 +371,7 @@ func (s *store) recycle(records ...*record) {
 	s.count -= len(records)
 	for _, r := range records {
 		s.expiries.remove(r)
+		s.size -= r.size()
 	}
 	if s.lent.Load() == 0 {
 		s.free = append(s.free, records...)

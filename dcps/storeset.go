@@ -85,9 +85,13 @@ func (s *store) dropOpen(w *storedWriter) {
 	for h, in := range s.instances {
 		for _, l := range in.lines {
 			if l.w == w {
-				before := len(l.records)
-				l.records = slices.DeleteFunc(l.records, func(r *record) bool { return r.open })
-				s.count -= before - len(l.records)
+				l.records = slices.DeleteFunc(l.records, func(r *record) bool {
+					if r.open {
+						s.count--
+						s.size -= r.size()
+					}
+					return r.open
+				})
 			}
 		}
 		s.removeLines(h, in, func(l *storedLine) bool { return len(l.records) == 0 })

@@ -163,6 +163,10 @@ func (x *LogIndex) Clone() *LogIndex {
 // Begun is the last epoch that the log has recorded.
 func (x *LogIndex) Begun() uint32 { return x.begun }
 
+// Has reports whether the log has begun to have a channel, at any time: what it was given of one that it has not will
+// never count. If it begins, it does so with a state.
+func (x *LogIndex) Has(ch ChannelID) bool { return x.channel(ch).epoch != 0 }
+
 // Counts reports whether the messages of an epoch count: the log had the channel then, and no later state supersedes them.
 func (x *LogIndex) Counts(ch ChannelID, epoch uint32) bool {
 	return slices.ContainsFunc(x.channel(ch).counts, func(s epochSpan) bool { return s.from <= epoch && epoch <= s.to })

@@ -26,6 +26,7 @@ const (
 	envName   = "DDS_CHAOS_NAME" // set: this is such a process
 	envDomain = "DDS_CHAOS_DOMAIN"
 	envRecord = "DDS_CHAOS_RECORD" // the file that it puts its deliveries down in
+	envTrim   = "DDS_CHAOS_TRIM"   // set: its logs are in small files, and trimmed all the time
 )
 
 // The topics and what is particular about them.
@@ -125,7 +126,11 @@ func runChild() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p, err := dcps.NewDomainParticipant(ctx, dcps.DomainID(domain), dcps.WithName(os.Getenv(envName)))
+	settings := dcps.Settings{}
+	if os.Getenv(envTrim) != "" {
+		settings.LogSegmentBytes, settings.LogTrimBytes = 128<<10, 128<<10
+	}
+	p, err := dcps.NewDomainParticipant(ctx, dcps.DomainID(domain), dcps.WithName(os.Getenv(envName)), dcps.WithSettings(settings))
 	if err != nil {
 		return err
 	}

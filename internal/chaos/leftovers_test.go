@@ -110,8 +110,8 @@ func (f *fleet) checkNothingLeft(domain uint32) {
 // isLogFile: docs/formats.md lists what a log consists of.
 func isLogFile(name string) bool {
 	switch filepath.Ext(name) {
-	case ".seg", ".writers", ".epochs":
+	case ".seg", ".writers", ".epochs", ".base":
 		return true
 	}
-	return name == "LOCK"
+	return name == "LOCK" || strings.HasSuffix(name, ".base.new") // of who was killed as it was written
 }

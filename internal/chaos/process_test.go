@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -277,6 +278,8 @@ func (f *fleet) bury(p *process, fate string, at time.Time) {
 	}
 	p.outcome.name, p.outcome.fate, p.outcome.over = p.name, fate, at.UnixNano()
 	p.outcome.log, _ = f.readLog(p.seat, p.base)
+	bases, _ := filepath.Glob(filepath.Join(p.seat, "domain-*.base"))
+	p.outcome.trimmed = len(bases) > 0
 	f.over = append(f.over, p)
 	for i, q := range f.running {
 		if q == p {
@@ -296,7 +299,7 @@ func (f *fleet) readLog(seat string, base storage.Version) (list []sample, end s
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		for r, err := range storage.Read(dir, storage.Options{}, storage.Version{}) {
+		for r, err := range storage.Read(dir, storage.Options{Trimmed: storage.Version{Epoch: math.MaxUint32}}, storage.Version{}) {
 			require.NoError(f.t, err)
 			if r.Compare(base) <= 0 {
 				continue

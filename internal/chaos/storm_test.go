@@ -56,7 +56,11 @@ type squall struct {
 func storm(t *testing.T, transport string, seed uint64, steps int) {
 	s := &squall{rnd: rand.New(rand.NewPCG(seed, 0)), transport: transport, did: map[string]int{}, long: map[string]bool{}}
 	s.domain = uint32(rand.Int32())
-	s.fleet = newFleet(t, s.domain, "DDS_TRANSPORT="+transport)
+	env := []string{"DDS_TRANSPORT=" + transport}
+	if s.rnd.IntN(2) == 0 {
+		env = append(env, envTrim+"=yes")
+	}
+	s.fleet = newFleet(t, s.domain, env...)
 	for range fewest + 1 {
 		s.join()
 	}
@@ -85,7 +89,12 @@ func storm(t *testing.T, transport string, seed uint64, steps int) {
 	for _, w := range f.wrong {
 		t.Error(w)
 	}
-	recalled := s.recall(all)
+	recalled, trimmed := s.recall(all), 0
+	for _, p := range all {
+		if p.trimmed {
+			trimmed++
+		}
+	}
 	s.checkNothingLeft(s.domain)
 	excluded, baseless := 0, []string{}
 	for _, name := range sortedKeys(f.cuts) {
@@ -94,8 +103,8 @@ func storm(t *testing.T, transport string, seed uint64, steps int) {
 			baseless = append(baseless, name)
 		}
 	}
-	t.Logf("%s: %d processes, %v; %d deliveries in %d stays agree, %d of them acknowledged; %d came back after an exclusion%s; settled in %v; all came back, with %d samples that were kept; the oldest process held %+v, the youngest %+v",
-		transport, s.started, s.did, f.deliveries, f.stays, f.arrived, excluded, unprovoked(baseless), settled.Round(time.Millisecond), recalled, oldest, youngest)
+	t.Logf("%s: %d processes, %v; %d deliveries in %d stays agree, %d of them acknowledged; %d came back after an exclusion%s; settled in %v; all came back, with %d samples that were kept, %d logs of processes were trimmed; the oldest process held %+v, the youngest %+v",
+		transport, s.started, s.did, f.deliveries, f.stays, f.arrived, excluded, unprovoked(baseless), settled.Round(time.Millisecond), recalled, trimmed, oldest, youngest)
 	failed := 0
 	for _, p := range s.over {
 		for _, e := range p.outcome.told.errors {

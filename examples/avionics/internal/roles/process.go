@@ -385,7 +385,7 @@ func (pr *process) join(ctx context.Context) error {
 	defer cancel()
 	pr.p, err = dcps.NewDomainParticipant(ctx, dcps.DomainID(pr.cfg.Domain),
 		dcps.WithName(pr.cfg.Role),
-		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir, LogSegmentBytes: logSegment}),
+		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir, LogSegmentBytes: logSegment, LogTrimBytes: -1}), // all of a flight is wanted
 		dcps.WithParticipantListener(pr.complaints()))
 	if err != nil {
 		return err

@@ -1,0 +1,262 @@
+package dcps
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
+)
+
+// trimmed are settings with which a log is trimmed every few samples.
+var trimmed = Settings{LogSegmentBytes: 8 << 10, LogTrimBytes: 2 << 10}
+
+// segments are the files of a log.
+func segments(t *testing.T, dir string) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.seg"))
+	require.NoError(t, err)
+	return len(files)
+}
+
+// storing is a writer whose samples outlive it, of which as many are kept of an instance.
+func storing(depth int32) qos.DataWriter {
+	return writerQos(blocking(patience), func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityPersistent
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+		q.DurabilityService.HistoryKind, q.DurabilityService.HistoryDepth = qos.HistoryKeepLast, depth
+		if depth == 0 {
+			q.DurabilityService.HistoryKind, q.DurabilityService.HistoryDepth = qos.HistoryKeepAll, 1
+		}
+	})
+}
+
+// However much is written the logs stay small, and what is kept is there when all come back; also of a run before, and for who
+// joins while they live.
+func TestCoreLogIsTrimmed(t *testing.T) {
+	d := onCore(t, trimmed)
+	dirs := []string{t.TempDir(), t.TempDir()}
+	old := []string{}
+	for run := range int32(3) {
+		a, b := d.nodeAt(t, dirs[0], WithName("a")), d.nodeAt(t, dirs[1], WithName("b"))
+		b.reader(t, durableReader(qos.DurabilityPersistent))
+		w := a.writer(t, storing(2))
+		require.NoError(t, w.WaitForMatch(patiently(t), 1))
+		for round := range int32(60) {
+			for id := range int32(3) {
+				write(t, w, 10*run+id, 1000*run+round)
+			}
+			require.NoError(t, w.WaitForDurable(patiently(t)))
+		}
+		for id := range int32(3) {
+			old = append(old, fmt.Sprintf("%d:%d", 10*run+id, 1000*run+58), fmt.Sprintf("%d:%d", 10*run+id, 1000*run+59))
+		}
+		c := d.nodeAt(t, t.TempDir(), WithName("c"))
+		require.ElementsMatch(t, old, strings.Fields(keptBy(t, c)))
+		for _, n := range []*node{a, b} {
+			dir := n.p.logDir(w.at.sg)
+			require.FileExists(t, baseFile(dir))
+			require.Less(t, segments(t, dir), 20, "the log of %s in run %d", n.p.name, run)
+		}
+		for _, n := range []*node{c, a, b} {
+			require.NoError(t, n.p.Close())
+		}
+	}
+	for _, n := range []*node{d.nodeAt(t, dirs[1]), d.nodeAt(t, dirs[0])} {
+		n.reader(t, durableReader(qos.DurabilityPersistent))
+		require.ElementsMatch(t, old, strings.Fields(keptBy(t, n)))
+	}
+}
+
+// What an earlier run stored and this one does not is in the log only: that is not trimmed. Nor is it where all is kept, or if
+// the settings say so.
+func TestCoreLogIsNotTrimmed(t *testing.T) {
+	kept := trimmed
+	kept.LogTrimBytes = -1
+	for name, c := range map[string]struct {
+		settings Settings
+		depth    int32
+		stranger bool
+		want     bool
+	}{
+		"all is kept":     {trimmed, 0, false, false},
+		"by the settings": {kept, 1, false, false},
+		"another topic":   {trimmed, 1, true, false},
+		"else it is":      {trimmed, 1, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.settings.Subgroups = 1
+			d := onCore(t, c.settings)
+			dir := t.TempDir()
+			if c.stranger {
+				n := d.nodeAt(t, dir)
+				other := writerOn(t, n, n.pub, "Other", storing(1))
+				write(t, other, 7, 7)
+				require.NoError(t, other.WaitForDurable(patiently(t)))
+				require.NoError(t, n.p.Close())
+			}
+			n := d.nodeAt(t, dir)
+			w := n.writer(t, storing(c.depth))
+			for i := range int32(300) {
+				write(t, w, 1, i)
+				require.NoError(t, w.WaitForDurable(patiently(t)))
+			}
+			logs := n.p.logDir(w.at.sg)
+			require.NoError(t, n.p.Close())
+			_, err := os.Stat(baseFile(logs))
+			require.Equal(t, c.want, err == nil)
+			require.Equal(t, c.want, segments(t, logs) < 20)
+			if c.stranger {
+				n := d.nodeAt(t, dir)
+				r := readerOn(t, n, n.sub, "Other", durableReader(qos.DurabilityPersistent))
+				require.Equal(t, "7:7", values(t, r, 1))
+			}
+		})
+	}
+}
+
+// A base that is lost, damaged, or another log's: the log is refused, with the file and what is wrong.
+func TestDamageToABase(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(t *testing.T, dir string)
+		want   string
+	}{
+		"it is lost": {func(t *testing.T, dir string) { require.NoError(t, os.Remove(baseFile(dir))) }, ".seg is missing"},
+		"a bit has turned": {func(t *testing.T, dir string) {
+			b, err := os.ReadFile(baseFile(dir))
+			require.NoError(t, err)
+			b[len(b)/2] ^= 1
+			require.NoError(t, os.WriteFile(baseFile(dir), b, 0o600))
+		}, "does not hold"},
+		"its end is lost": {func(t *testing.T, dir string) {
+			require.NoError(t, os.Truncate(baseFile(dir), int64(lengthOf(t, baseFile(dir))-epochEntrySize)))
+		}, "does not hold"},
+		"the log was moved away, and it was not": {func(t *testing.T, dir string) {
+			for _, path := range []string{dir, epochsFile(dir), writersFile(dir)} {
+				require.NoError(t, os.RemoveAll(path))
+			}
+		}, "the entry in it that names the log, is missing"},
+		"it is another log's": {func(t *testing.T, dir string) {
+			b, err := readBase(dir)
+			require.NoError(t, err)
+			b.log++
+			_, err = b.write(dir)
+			require.NoError(t, err)
+		}, "do not belong together"},
+		"it is ahead of the epochs": {func(t *testing.T, dir string) {
+			b, err := readBase(dir)
+			require.NoError(t, err)
+			b.at.Epoch += 100
+			_, err = b.write(dir)
+			require.NoError(t, err)
+		}, "ends with epoch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := onCore(t, trimmed)
+			home := t.TempDir()
+			n := d.nodeAt(t, home)
+			w := n.writer(t, storing(1))
+			for i := range int32(200) {
+				write(t, w, 1, i)
+				require.NoError(t, w.WaitForDurable(patiently(t)))
+			}
+			dir := n.p.logDir(w.at.sg)
+			require.NoError(t, n.p.Close())
+			c.damage(t, dir)
+			n = d.nodeAt(t, home)
+			_, err := NewDataWriter(n.pub, n.topic(t), WithWriterQos(persistentQos()))
+			require.ErrorIs(t, err, storage.ErrCorrupt)
+			require.ErrorIs(t, err, ErrPreconditionNotMet)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// A disk that loses the end of a log, which it had called durable, does not lose what is in the base: and the log does not look
+// shorter than that.
+func TestLogEndsWithItsBase(t *testing.T) {
+	d := onCore(t, trimmed)
+	home := t.TempDir()
+	n := d.nodeAt(t, home)
+	w := n.writer(t, storing(1))
+	for i := range int32(200) {
+		write(t, w, 1, i)
+		require.NoError(t, w.WaitForDurable(patiently(t)))
+	}
+	dir := n.p.logDir(w.at.sg)
+	require.NoError(t, n.p.Close())
+	base, err := readBase(dir)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	disk, err := openDisk(dir, storage.Options{}, new(atomic.Uint64))
+	require.NoError(t, err)
+	require.Equal(t, base.at.Seq+1, disk.holds.Load().index.Holds(w.at.ch, disk.seq).Seq)
+	require.NoError(t, disk.close())
+	require.Len(t, strings.Fields(keptBy(t, d.nodeAt(t, home))), 1)
+}
+
+// A log is closed while it is trimmed: that is waited for, and nothing of it comes later, as somebody else may have the log then.
+func TestLogIsClosedWhileItIsTrimmed(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir(), LogSegmentBytes: 8 << 10, LogTrimBytes: 1}))
+	w := n.writer(t, storing(1))
+	g := n.p.logs.log(w.at.sg)
+	inside, let := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = n.p.core.Upcall(patiently(t), func() {
+			close(inside)
+			<-let
+		})
+	}()
+	<-inside // who trims can not get on
+	g.trim.busy.Store(false)
+	g.grow(1)
+	require.True(t, g.trim.busy.Load())
+	closed := make(chan error)
+	go func() { closed <- g.Close() }()
+	require.Eventually(t, g.isClosed, patience, time.Millisecond)
+	close(let)
+	require.NoError(t, <-closed)
+	require.False(t, g.trim.busy.Load())
+	require.NoFileExists(t, baseFile(n.p.logDir(w.at.sg)))
+	g.grow(1)
+	require.True(t, g.trim.busy.Load(), "nobody begins anew")
+}
+
+// A topic is begun while the log, in which others are too, is trimmed: what is read then is not removed.
+func TestCoreTopicsBeginWhileTheirLogIsTrimmed(t *testing.T) {
+	s := trimmed
+	s.Subgroups = 1
+	n := onCore(t, s).nodeAt(t, t.TempDir())
+	w := n.writer(t, storing(1))
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := range int32(1000) {
+			if err == nil {
+				err = w.Write(patiently(t), &track{ID: 1, Value: i})
+			}
+			if err == nil {
+				err = w.WaitForDurable(patiently(t))
+			}
+		}
+		done <- err
+	}()
+	for i := 0; ; i++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			require.FileExists(t, baseFile(n.p.logDir(w.at.sg)))
+			return
+		default:
+			writerOn(t, n, n.pub, fmt.Sprintf("Topic %d", i), storing(1))
+		}
+	}
+}

@@ -9,6 +9,33 @@ import (
 	"github.com/omg-dds-go/dds/internal/vfs"
 )
 
+// beside is a file system in which something is done during each sync.
+type beside struct {
+	vfs.FS
+	act func()
+}
+
+type besideFile struct {
+	vfs.File
+	of *beside
+}
+
+func (b *beside) Create(name string) (vfs.File, error) { return b.file(b.FS.Create(name)) }
+
+func (b *beside) OpenWrite(name string) (vfs.File, error) { return b.file(b.FS.OpenWrite(name)) }
+
+func (b *beside) file(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &besideFile{f, b}, nil
+}
+
+func (f *besideFile) Sync() error {
+	f.of.act()
+	return f.File.Sync()
+}
+
 // model is the oracle of the crash tests: what was appended, and how much of it acknowledged.
 type model struct {
 	appended []Record
@@ -44,7 +71,23 @@ func (m *model) check(got []Record) error {
 
 // work does random operations until the file system fails or steps are done.
 func (m *model) work(o Options, rng *rand.Rand, steps int) error {
-	o.Trimmed = m.trimmed
+	o.Trimmed = func() (Version, error) { return m.trimmed, nil }
+	var l *Log // nil while it is opened
+	trim := func() {
+		if l == nil || m.acked == 0 {
+			return
+		}
+		v := m.appended[rng.IntN(m.acked)].Version
+		if v.Compare(m.trimmed) > 0 {
+			m.trimmed = v
+		}
+		_, _ = l.Trim(v) // if it fails all does
+	}
+	o.FS = &beside{o.FS, func() {
+		if rng.IntN(8) == 0 {
+			trim()
+		}
+	}}
 	l, r, err := Open("log", o)
 	if err != nil {
 		return err
@@ -70,22 +113,12 @@ func (m *model) work(o Options, rng *rand.Rand, steps int) error {
 			if err := l.Close(); err != nil {
 				return err
 			}
-			m.acked = n
+			m.acked, l = n, nil
 			if l, _, err = Open("log", o); err != nil {
 				return err
 			}
 		case 4:
-			if m.acked == 0 {
-				continue
-			}
-			upTo := m.appended[rng.IntN(m.acked)].Version
-			if upTo.Compare(m.trimmed) > 0 {
-				m.trimmed, o.Trimmed = upTo, upTo
-			}
-			if _, err := l.Trim(upTo); err != nil {
-				l.Close()
-				return err
-			}
+			trim()
 		default:
 			// After a crash the same versions may come again with other contents.
 			if m.next.Seq++; m.next.Epoch == 0 || rng.IntN(10) == 0 {
@@ -129,7 +162,7 @@ func crashRun(seed uint64, crashAt ...int) (ops int, err error) {
 			mem = mem.Crash(rng)
 		}
 		// Versions go on from what is on the disk, or repeat what was lost.
-		got, err := readAll("log", Options{FS: mem, Trimmed: m.trimmed}, Version{})
+		got, err := readAll("log", Options{FS: mem, Trimmed: upTo(m.trimmed)}, Version{})
 		if err != nil && !(len(m.appended) == 0 && leg == 0) {
 			return ops, fmt.Errorf("leg %d: reading after a crash at %d: %w", leg, at, err)
 		}

@@ -15,7 +15,7 @@
 // one Writes the batch before it (the storage goroutine: one write from where the
 // records lie, one fdatasync). What arrives meanwhile forms the next batch, so the batch grows with
 // the latency of the disk. Log.Append and Log.Sync do the same with two batches of the Log's own.
-// Records, Verify and Describe only read; they work in any process, beside the writer too.
+// Records, Verify and Describe only read; they work in any process, beside the writer too, but not beside Trim.
 //
 // The next segment is made on a goroutine of its own while the second half of the current one
 // fills; Close waits for it.
@@ -29,10 +29,11 @@
 //  4. A failed write or sync is final. The kernel may drop the dirty pages of a failed sync and
 //     report success to the next, so trying again would acknowledge what is not there. The log
 //     answers every later call with the same error (ErrFailed); Open finds out what is there.
-//  5. Recovery deletes nothing but what a crash leaves behind: the torn batch at the end of the last
+//  5. The segment with the last durable record is there, and all before it, but for what Trim has removed from the front.
+//  6. Recovery deletes nothing but what a crash leaves behind: the torn batch at the end of the last
 //     segment (reported in Recovery), a segment without records that was made ahead, files named
 //     *.tmp. Trim deletes what its caller says that it has elsewhere.
-//  6. Everything else that does not read as it was written is corruption: an error with file and
+//  7. Everything else that does not read as it was written is corruption: an error with file and
 //     offset (CorruptError), and the files stay as they are.
 //
 // # Torn or corrupt

@@ -24,7 +24,7 @@ type Log struct {
 	filling  *Batch     // where Append puts records
 	appended Version    // of the last record appended
 	durable  Version    // of the last record synced; changes with syncMu held too
-	trimmed  Version    // what Trim was told, or Open
+	trimmed  Version    // what is missing at the front is up to it
 
 	syncMu sync.Mutex // before mu; guards what follows; held over I/O
 	writer
@@ -156,9 +156,11 @@ func (l *Log) Dir() string { return l.dir }
 func (l *Log) Records(from Version) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		upTo, o := l.Durable(), l.opt
-		l.mu.Lock()
-		o.Trimmed = l.trimmed
-		l.mu.Unlock()
+		o.Trimmed = func() (Version, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.trimmed, nil
+		}
 		for r, err := range Read(l.dir, o, from) {
 			if err == nil && r.Version.Compare(upTo) > 0 {
 				return

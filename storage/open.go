@@ -26,7 +26,7 @@ func Open(dir string, o Options) (*Log, Recovery, error) {
 	if err != nil {
 		return nil, Recovery{}, err
 	}
-	l := &Log{dir: dir, opt: o, lock: lock, filling: &Batch{}, idle: &Batch{}, trimmed: o.Trimmed}
+	l := &Log{dir: dir, opt: o, lock: lock, filling: &Batch{}, idle: &Batch{}}
 	r, err := l.recover()
 	if err != nil {
 		lock.Close() // the error before says more
@@ -74,7 +74,7 @@ func (l *Log) recover() (Recovery, error) {
 	}
 	l.maker = l.newMaker(found.header.log)
 	l.continueAt(segment{found.path, f, found.header, found.header.seed()}, found.end.offset)
-	l.marked = found.marked
+	l.marked, l.trimmed = found.marked, found.trimmed
 	l.last, l.appended, l.durable = found.last, found.last, found.last
 	return r, nil
 }

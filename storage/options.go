@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/omg-dds-go/dds/internal/vfs"
 )
@@ -26,13 +27,17 @@ type Options struct {
 	// Found, if not nil, is called by Open, and by Verify, for each record that the log holds, in order. The Record and its
 	// Payload are valid for the call.
 	Found func(*Record)
-	// Trimmed: records up to this version need not be there, as the caller has what he needs of them elsewhere (Log.Trim). A log
-	// that lacks more than that is corrupt.
-	Trimmed Version
+	// Trimmed says up to which version records need not be there, as the caller has what he needs of them elsewhere
+	// (Log.Trim). A log that lacks more than that at its front is corrupt. It is called if the log lacks anything there, by
+	// Open with the lock of the log held. nil: nothing may be missing.
+	Trimmed func() (Version, error)
 	// LogID tells this log's segments from other logs'. It is used for a new log only; 0 draws
 	// one at random, which is right outside of tests.
 	LogID uint64
 }
+
+// FromWhereItBegins is an Options.Trimmed for who wants what there is of a log.
+func FromWhereItBegins() (Version, error) { return Version{math.MaxUint32, math.MaxUint64}, nil }
 
 const (
 	defaultSegmentBytes = 64 << 20

@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/omg-dds-go/dds/internal/vfs"
@@ -24,6 +26,9 @@ func segmented(t *testing.T, o Options) (*Log, []Record) {
 	}
 	return l, all
 }
+
+// upTo is an Options.Trimmed.
+func upTo(v Version) func() (Version, error) { return func() (Version, error) { return v, nil } }
 
 // What is up to a version goes, as far as whole segments of it; the rest is read, and written on, as before.
 func TestTrim(t *testing.T) {
@@ -47,7 +52,7 @@ func TestTrim(t *testing.T) {
 		left = append(slices.Clone(left), appendAll(t, l, all[9].Version, 10, 2500)...)
 		noError(t, l.Close())
 
-		o.Trimmed = all[i].Version
+		o.Trimmed = upTo(all[i].Version)
 		l, r, err := Open("log", o)
 		noError(t, err)
 		equal(t, uint64(len(left)), r.Records)
@@ -67,7 +72,7 @@ func TestTrimmedIsNotLost(t *testing.T) {
 	noError(t, err)
 	noError(t, l.Close())
 	for _, trimmed := range []Version{{}, all[0].Version, all[3].Version} {
-		o.Trimmed = trimmed
+		o.Trimmed = upTo(trimmed)
 		_, _, err := Open("log", o)
 		errorIs(t, err, ErrCorrupt)
 		if want := "segment " + segmentName(5) + " is missing"; !strings.Contains(err.Error(), want) {
@@ -76,7 +81,7 @@ func TestTrimmedIsNotLost(t *testing.T) {
 		_, err = Verify("log", o)
 		errorIs(t, err, ErrCorrupt)
 	}
-	o.Trimmed = all[9].Version
+	o.Trimmed = FromWhereItBegins
 	noError(t, o.FS.Remove(filepath.Join("log", segmentName(8))))
 	_, _, err = Open("log", o)
 	errorIs(t, err, ErrCorrupt)
@@ -95,9 +100,34 @@ func TestTrimFails(t *testing.T) {
 			break
 		}
 		errorIs(t, err, vfs.ErrCrashed)
-		read, err := readAll("log", Options{FS: mem, Trimmed: all[6].Version}, Version{})
+		read, err := readAll("log", Options{FS: mem, Trimmed: upTo(all[6].Version)}, Version{})
 		noError(t, err)
 		mustMatch(t, all[10-len(read):], read)
 		mem = vfs.NewMem()
+	}
+}
+
+// A log is trimmed when its next segment has a record that is not on the disk, as its sync has failed or is under way: the segment
+// with the last durable record stays, whatever a crash makes of the next one.
+func TestTrimKeepsWhatIsDurable(t *testing.T) {
+	for seed := range uint64(40) {
+		mem := vfs.NewMem()
+		faulty := vfs.NewFaulty(mem)
+		o := Options{FS: faulty, SegmentBytes: minSegmentBytes, LogID: 1, Go: atOnce}
+		l, all := segmented(t, o)
+		last := all[9].Version
+		appendAll(t, l, last, 2500)
+		faulty.FailOp(vfs.OpSync, 1, syscall.EIO)
+		_, err := l.Sync()
+		errorIs(t, err, syscall.EIO)
+		faulty.FailOp(vfs.OpSync, 0, nil)
+		_, err = l.Trim(last)
+		noError(t, err)
+		mem = mem.Crash(rand.New(rand.NewPCG(seed, 0)))
+		l, _, err = Open("log", Options{FS: mem, SegmentBytes: minSegmentBytes, Go: atOnce, Trimmed: upTo(last)})
+		noError(t, err)
+		if l.Durable().Compare(last) < 0 {
+			t.Fatalf("seed %d: the log ends with %v, and %v was durable", seed, l.Durable(), last)
+		}
 	}
 }

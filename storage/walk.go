@@ -15,7 +15,7 @@ import (
 type walker struct {
 	fsys    vfs.FS
 	dir     string
-	trimmed Version                            // what came up to it may be missing from the front
+	trimmed func() (Version, error)            // see Options
 	visit   func(path string, s *scanner) bool // each frame; false stops the walk
 
 	image []byte // of the current segment, reused
@@ -33,7 +33,8 @@ type survey struct {
 	empty    bool // it has no frames
 	// aborted is the path of a segment that was made but not begun: its predecessor has no seal.
 	aborted string
-	stopped bool // by visit
+	trimmed Version // what is missing at the front is up to it
+	stopped bool    // by visit
 }
 
 // walk visits the frames of the log from the segment on that holds version from, or from the first one that is left.
@@ -116,10 +117,18 @@ func (w *walker) checkFirst(index uint64) error {
 		return nil
 	}
 	before, begun, err := w.before(index)
-	if err == nil && (!begun || before.Compare(w.trimmed) > 0) {
-		err = w.missing(index - 1)
+	if err != nil {
+		return err
 	}
-	return err
+	if w.trimmed != nil {
+		if w.found.trimmed, err = w.trimmed(); err != nil {
+			return err
+		}
+	}
+	if !begun || before.Compare(w.found.trimmed) > 0 {
+		return w.missing(index - 1)
+	}
+	return nil
 }
 
 // segment scans one segment; later are the indices of those after it.

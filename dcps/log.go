@@ -86,7 +86,8 @@ func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 	defer s.mu.Unlock()
 	l := s.byID[sg]
 	if l == nil {
-		l = newGroupLog(s, sg)
+		l = &groupLog{set: s, sg: sg, files: new(sync.RWMutex)}
+		l.trim.init(s.p.settings.LogTrimBytes)
 		s.byID[sg] = l
 	}
 	return l
@@ -106,7 +107,8 @@ func (s *logSet) next(before *groupLog) *groupLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sg := before.sg; s.byID[sg] == before {
-		l := newGroupLog(s, sg)
+		l := &groupLog{set: s, sg: sg, files: before.files}
+		l.trim.init(s.p.settings.LogTrimBytes)
 		l.dir, l.owner = before.place()
 		s.byID[sg] = l
 	}
@@ -131,9 +133,8 @@ func (s *logSet) start(sg derecho.SubgroupID, dir string) error {
 	}
 }
 
-// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits for a
-// disk that reads on however much there is, for one that does not no longer than operationTimeout, and not while the
-// participant is closed.
+// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits as long as
+// more of that is read, and for a disk that does not answer up to twice operationTimeout; not while the participant is closed.
 func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	fail := func(err error) error {
 		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet,
@@ -172,7 +173,12 @@ func (b *beginning) wait(over <-chan struct{}) bool {
 		case <-late.C:
 			now := b.read()
 			if now == before {
-				return false
+				select {
+				case <-b.done:
+					return true
+				default:
+					return false
+				}
 			}
 			before = now
 		}
@@ -313,10 +319,13 @@ type groupLog struct {
 	set  *logSet
 	sg   derecho.SubgroupID
 	disk atomic.Pointer[diskLog]
-	read atomic.Uint64 // records that were read, to open it and to recover histories of it
+	// read counts what was read of it, to open it and to recover histories; who waits for that looks whether it grows, and
+	// nothing else goes by it.
+	read atomic.Uint64
 	trim trimming
-	// files is held for reading while a history is made of what is on disk, and while that is trimmed.
-	files sync.RWMutex
+	// files is held, for reading, while a history is made of what is on disk, and by who trims that: the base and what goes of
+	// the log are one to who reads. All logs of the subgroup in this process have the same.
+	files *sync.RWMutex
 
 	starting sync.Mutex // held while it is opened: not by who closes it
 
@@ -369,12 +378,17 @@ type diskLog struct {
 	known   map[endpointKey]introduced // writers that the file of writers names
 	seq     uint64                     // of the last message written in the epoch that has begun, plus one
 	// As it was opened:
-	channels map[derecho.ChannelID]struct{} // of which it has messages, or a history in its base
-	found    int64                          // bytes of its messages
-	base     int64                          // of its base, which is of
-	from     storage.Version                // this message
+	channels map[derecho.ChannelID]storage.Version // the last message of each that the log has, or its base
+	found    int64                                 // bytes of its messages
+	base     baseInfo
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
 	holds atomic.Pointer[held]
+}
+
+// baseInfo is what is remembered of a base; the zero value: there is none.
+type baseInfo struct {
+	at   storage.Version
+	size int64 // of the file
 }
 
 // introduced is what the file of writers has of one.
@@ -422,28 +436,36 @@ func (g *groupLog) start(dir, owner string) error {
 
 // openDisk opens the log in a directory and the files beside it. It counts the records that it has read.
 func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, error) {
-	base, err := readBase(dir)
-	if err != nil {
-		return nil, err
-	}
-	d := &diskLog{known: make(map[endpointKey]introduced), channels: make(map[derecho.ChannelID]struct{}), from: base.at}
-	for ch, state := range base.states {
-		d.channels[ch] = struct{}{}
-		d.base += int64(len(state))
-	}
+	d := &diskLog{known: make(map[endpointKey]introduced), channels: make(map[derecho.ChannelID]storage.Version)}
 	var of firstOf
-	o.Trimmed = base.at
 	o.Found = func(r *storage.Record) {
 		read.Add(1)
 		of.see(r)
-		d.channels[derecho.ChannelID(r.Channel)] = struct{}{}
+		d.channels[derecho.ChannelID(r.Channel)] = r.Version
+	}
+	var base logBase
+	var baseErr error
+	once := sync.OnceFunc(func() { base, baseErr = readBase(dir) })
+	o.Trimmed = func() (storage.Version, error) {
+		once()
+		return base.at, baseErr
 	}
 	log, found, err := storage.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}
+	once() // with the log's lock held, like what is called by Open: nobody writes another one
+	if baseErr != nil {
+		return nil, errors.Join(baseErr, log.Close())
+	}
+	read.Add(1)
 	_ = removeIfThere(newBase(dir)) // of a process that was killed; it takes some room
-	d.log, d.found = log, int64(found.PayloadBytes+found.Records*besideSample)
+	d.log, d.found, d.base = log, int64(found.PayloadBytes+found.Records*besideSample), baseInfo{base.at, base.size}
+	for _, ch := range base.channels() {
+		if d.channels[ch].Compare(base.at) < 0 {
+			d.channels[ch] = base.at
+		}
+	}
 	path := writersFile(dir)
 	past, whole, err := readWriters(path)
 	if err == nil {
@@ -500,10 +522,10 @@ func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, err
 
 // last is the last message that the log has, be it in its base: a disk may have lost what is behind that.
 func (d *diskLog) last() storage.Version {
-	if last := d.log.Durable(); last.Compare(d.from) > 0 {
+	if last := d.log.Durable(); last.Compare(d.base.at) > 0 {
 		return last
 	}
-	return d.from
+	return d.base.at
 }
 
 func (d *diskLog) close() error {
@@ -512,8 +534,8 @@ func (d *diskLog) close() error {
 
 // lastOf is the last message up to an epoch, which is not before the base's.
 func (d *diskLog) lastOf(epoch uint32) (last storage.Version, err error) {
-	last = d.from
-	for r, err := range d.log.Records(d.from) {
+	last = d.base.at
+	for r, err := range d.log.Records(last) {
 		if err != nil {
 			return last, err
 		}
@@ -656,6 +678,7 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 		}
 	}
 	if _, err := d.log.Write(&b.records); err != nil {
+		g.trim.end() // nothing becomes durable any more
 		return err
 	}
 	for _, key := range b.removed {
@@ -799,82 +822,4 @@ func nextWriter(b []byte, sum checksum) (key endpointKey, info []byte, n int) {
 		return key, nil, 0
 	}
 	return endpointKey{derecho.NodeID(le.Uint64(b)), derecho.EndpointID(le.Uint32(b[8:]))}, info, writerEntrySize + size
-}
-
-// recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone. It counts the
-// records that it has read.
-func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *atomic.Uint64) (*store, error) {
-	infos, _, err := readWriters(writersFile(dir))
-	if err != nil {
-		return nil, err
-	}
-	entries, _, err := readEpochs(epochsFile(dir))
-	if err != nil {
-		return nil, err
-	}
-	base, err := readBase(dir)
-	if err != nil {
-		return nil, err
-	}
-	s := newStore()
-	index := indexOf(entries)
-	endings := endingsOf(entries, ch)
-	state, path, from := stateOf(entries, ch), epochsFile(dir), storage.Version{}
-	if b, counts := base.of(ch, &index); counts {
-		state, path, from = b, baseFile(dir), base.at
-		endings = slices.DeleteFunc(endings, func(e endedWriters) bool { return e.at.Compare(from) <= 0 })
-	}
-	if len(state) > 0 {
-		if s, err = loadStore(state); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		s.rekey(local.keys)
-	}
-	var types typeMatcher
-	writers := make(map[endpointKey]*endpoint)
-	for r, err := range storage.Read(dir, storage.Options{Trimmed: base.at}, from) {
-		if err != nil {
-			return nil, err
-		}
-		read.Add(1)
-		if derecho.ChannelID(r.Channel) != ch || r.Compare(from) <= 0 || index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
-			continue // of another topic, superseded by the state, or from before this log had the topic
-		}
-		endings = s.endThose(endings, r.Version)
-		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
-		w, met := writers[key]
-		if !met {
-			w = pastWriter(key, infos[key], local, &types)
-			writers[key] = w
-		}
-		if w == nil {
-			continue
-		}
-		m := derecho.Message{
-			Header: derecho.Header{Writer: key.id, WriterSeq: r.WriterSeq, Timestamp: r.Timestamp, Kind: derecho.Kind(r.Kind), Flags: r.Flags},
-			Sender: key.node, Channel: ch, Epoch: r.Epoch, Seq: r.Seq, Payload: r.Payload,
-		}
-		if _, err := unwrap(&m); err != nil {
-			continue
-		}
-		if h, ok := instanceOf(w.keys, &m); ok {
-			s.add(w, &m, h)
-		}
-	}
-	s.endAll()
-	return s, nil
-}
-
-// pastWriter makes a writer of an earlier run known by what it announced; nil if that is lost, or if it had a type that
-// the topic's can not read.
-func pastWriter(key endpointKey, info []byte, local *localType, types *typeMatcher) *endpoint {
-	ann, err := decodeAnnouncement(info)
-	if err != nil || !ann.writes {
-		return nil
-	}
-	keys := local.keysOf(types, ann)
-	if keys == nil {
-		return nil
-	}
-	return &endpoint{key: key, info: info, ann: ann, path: topic.Logged, keys: keys}
 }

@@ -3,10 +3,12 @@ package dcps
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,7 +51,8 @@ func TestLogHasTheHistory(t *testing.T) {
 		segment := rapid.SampledFrom([]int64{8 << 10, 1 << 20}).Draw(t, "segment")
 		for run := range rapid.IntRange(1, 3).Draw(t, "runs") {
 			set := &logSet{byID: make(map[derecho.SubgroupID]*groupLog)}
-			g := &groupLog{set: set, sg: 1}
+			g := &groupLog{set: set, sg: 1, files: new(sync.RWMutex)}
+			g.trim.init(0)
 			set.byID[1] = g
 			disk, err := openDisk(dir, storage.Options{Owner: "test", SegmentBytes: segment}, new(atomic.Uint64))
 			require.NoError(t, err)
@@ -121,7 +124,13 @@ func TestLogHasTheHistory(t *testing.T) {
 				}
 				if trims && rapid.IntRange(0, 4).Draw(t, "trim") == 0 && seq > 0 {
 					write()
-					size, err := g.rebase(&logCut{at: g.trim.given, histories: map[derecho.ChannelID]func() []byte{ch: live.snapshot()}})
+					c := &logCut{at: g.trim.given, grown: math.MaxInt64}
+					if rapid.Bool().Draw(t, "as a stranger") {
+						c.strangers = map[derecho.ChannelID]storage.Version{ch: c.at}
+					} else {
+						c.histories = map[derecho.ChannelID]func() []byte{ch: live.snapshot()}
+					}
+					size, err := g.rebase(c)
 					require.NoError(t, err)
 					require.Positive(t, size)
 				}
@@ -156,9 +165,11 @@ func TestLogHasTheHistory(t *testing.T) {
 			live.endAll()
 			write()
 			require.NoError(t, g.Close())
-			past, err := recoverHistory(dir, ch, local, new(atomic.Uint64))
+			var read atomic.Uint64
+			past, err := recoverHistory(dir, ch, local, &read)
 			require.NoError(t, err)
 			require.Equal(t, live.count, past.count)
+			require.GreaterOrEqual(t, read.Load(), uint64(1), "who waits for it sees that it is read")
 			for _, s := range []*store{live, past} {
 				size := int64(0)
 				for _, in := range s.instances {

@@ -39,6 +39,8 @@ const (
 	entryOpened = 6 // the log was opened, for the n-th time: n instead of a channel; it is durable before anybody is told of the log
 	entryEnded  = 7 // writers ended before a message: its epoch, and its sequence number instead of a channel; body: logends.go
 
+	entryMessages = 8 // messages of a channel, in a base only: logbase.go
+
 	// Of entryStart. Beginnings without flagOpenings are of earlier versions.
 	flagWritten, flagLoaded, flagOpenings, flagEarlier, flagSuperseded = 1, 2, 4, 8, 16
 
@@ -313,15 +315,17 @@ func (e *epochFile) putSlowly(moves func(), entries ...epochEntry) error {
 	return nil
 }
 
-func (x epochEntry) append(b []byte) []byte {
+func (x epochEntry) append(b []byte) []byte { return append(x.head(b), x.body...) }
+
+// head appends what stands before the body.
+func (x epochEntry) head(b []byte) []byte {
 	le := binary.LittleEndian
 	start := len(b)
 	b = append(b, x.kind)
 	b = le.AppendUint32(b, x.epoch)
 	b = le.AppendUint64(b, uint64(x.ch))
 	b = le.AppendUint32(b, uint32(len(x.body)))
-	b = le.AppendUint32(b, crc32.Update(crc32.Checksum(b[start:], castagnoli), castagnoli, x.body))
-	return append(b, x.body...)
+	return le.AppendUint32(b, crc32.Update(crc32.Checksum(b[start:], castagnoli), castagnoli, x.body))
 }
 
 // readEpochs reads the entries of a file, none if there is no file, and how long the whole ones are together.
@@ -344,8 +348,11 @@ func readEpochs(path string) (entries []epochEntry, whole int64, err error) {
 	})
 }
 
-func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
-	for x, n := nextEpoch(b, sumOf); n > 0; x, n = nextEpoch(b, sumOf) {
+func parseEpochs(b []byte) (entries []epochEntry, rest []byte) { return parseEntries(b, entryEnded) }
+
+// parseEntries reads entries of the kinds up to one.
+func parseEntries(b []byte, kinds byte) (entries []epochEntry, rest []byte) {
+	for x, n := nextEntry(b, sumOf, kinds); n > 0; x, n = nextEntry(b, sumOf, kinds) {
 		entries = append(entries, x)
 		b = b[n:]
 	}
@@ -353,9 +360,11 @@ func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
 }
 
 // nextEpoch is the entry with which b begins, and its size: 0 if it is not whole.
-func nextEpoch(b []byte, sum checksum) (x epochEntry, n int) {
+func nextEpoch(b []byte, sum checksum) (x epochEntry, n int) { return nextEntry(b, sum, entryEnded) }
+
+func nextEntry(b []byte, sum checksum, kinds byte) (x epochEntry, n int) {
 	le := binary.LittleEndian
-	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryEnded {
+	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > kinds {
 		return x, 0
 	}
 	size := int(le.Uint32(b[13:]))

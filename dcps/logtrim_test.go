@@ -62,7 +62,7 @@ func TestCoreLogIsTrimmed(t *testing.T) {
 		require.ElementsMatch(t, old, strings.Fields(keptBy(t, c)))
 		for _, n := range []*node{a, b} {
 			dir := n.p.logDir(w.at.sg)
-			require.FileExists(t, baseFile(dir))
+			require.Eventually(t, func() bool { _, err := os.Stat(baseFile(dir)); return err == nil }, patience, time.Millisecond)
 			require.Less(t, segments(t, dir), 20, "the log of %s in run %d", n.p.name, run)
 		}
 		for _, n := range []*node{c, a, b} {
@@ -75,9 +75,9 @@ func TestCoreLogIsTrimmed(t *testing.T) {
 	}
 }
 
-// What an earlier run stored and this one does not is in the log only: that is not trimmed. Nor is it where all is kept, or if
-// the settings say so.
-func TestCoreLogIsNotTrimmed(t *testing.T) {
+// A log is trimmed beside topics that this process does not store, or not any more, and these lose nothing. It is not where all
+// is kept, nor if the settings say so.
+func TestCoreWhichLogsAreTrimmed(t *testing.T) {
 	kept := trimmed
 	kept.LogTrimBytes = -1
 	for name, c := range map[string]struct {
@@ -88,26 +88,39 @@ func TestCoreLogIsNotTrimmed(t *testing.T) {
 	}{
 		"all is kept":     {trimmed, 0, false, false},
 		"by the settings": {kept, 1, false, false},
-		"another topic":   {trimmed, 1, true, false},
+		"another topic":   {trimmed, 1, true, true},
 		"else it is":      {trimmed, 1, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.settings.Subgroups = 1
 			d := onCore(t, c.settings)
 			dir := t.TempDir()
-			if c.stranger {
+			if c.stranger { // of an earlier run
 				n := d.nodeAt(t, dir)
 				other := writerOn(t, n, n.pub, "Other", storing(1))
+				write(t, other, 7, 6)
 				write(t, other, 7, 7)
 				require.NoError(t, other.WaitForDurable(patiently(t)))
 				require.NoError(t, n.p.Close())
 			}
 			n := d.nodeAt(t, dir)
 			w := n.writer(t, storing(c.depth))
-			for i := range int32(300) {
-				write(t, w, 1, i)
-				require.NoError(t, w.WaitForDurable(patiently(t)))
+			many := func() {
+				for i := range int32(150) {
+					write(t, w, 1, i)
+					require.NoError(t, w.WaitForDurable(patiently(t)))
+				}
 			}
+			many()
+			if c.stranger { // of this one
+				other := writerOn(t, n, n.pub, "Third", storing(1))
+				write(t, other, 8, 8)
+				many()
+				write(t, other, 9, 9)
+				require.NoError(t, other.WaitForDurable(patiently(t)))
+				require.NoError(t, other.Close())
+			}
+			many()
 			logs := n.p.logDir(w.at.sg)
 			require.NoError(t, n.p.Close())
 			_, err := os.Stat(baseFile(logs))
@@ -117,9 +130,23 @@ func TestCoreLogIsNotTrimmed(t *testing.T) {
 				n := d.nodeAt(t, dir)
 				r := readerOn(t, n, n.sub, "Other", durableReader(qos.DurabilityPersistent))
 				require.Equal(t, "7:7", values(t, r, 1))
+				r = readerOn(t, n, n.sub, "Third", durableReader(qos.DurabilityPersistent))
+				require.Equal(t, "8:8 9:9", values(t, r, 2))
 			}
 		})
 	}
+}
+
+func writeBase(t *testing.T, dir string, b logBase) {
+	t.Helper()
+	w, err := startBase(dir, b.log, func() error { return nil })
+	require.NoError(t, err)
+	for ch, s := range b.states {
+		require.NoError(t, w.state(ch, s))
+	}
+	require.NoError(t, w.finish(b.at))
+	require.NoError(t, w.adopt(dir))
+	require.NoError(t, w.close(dir))
 }
 
 // A base that is lost, damaged, or another log's: the log is refused, with the file and what is wrong.
@@ -147,15 +174,13 @@ func TestDamageToABase(t *testing.T) {
 			b, err := readBase(dir)
 			require.NoError(t, err)
 			b.log++
-			_, err = b.write(dir)
-			require.NoError(t, err)
+			writeBase(t, dir, b)
 		}, "do not belong together"},
 		"it is ahead of the epochs": {func(t *testing.T, dir string) {
 			b, err := readBase(dir)
 			require.NoError(t, err)
 			b.at.Epoch += 100
-			_, err = b.write(dir)
-			require.NoError(t, err)
+			writeBase(t, dir, b)
 		}, "ends with epoch"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,31 +228,64 @@ func TestLogEndsWithItsBase(t *testing.T) {
 }
 
 // A log is closed while it is trimmed: that is waited for, and nothing of it comes later, as somebody else may have the log then.
-func TestLogIsClosedWhileItIsTrimmed(t *testing.T) {
-	d := onBus(t)
-	n := d.node(t, WithSettings(Settings{Dir: t.TempDir(), LogSegmentBytes: 8 << 10, LogTrimBytes: 1}))
+func TestCoreLogIsClosedWhileItIsTrimmed(t *testing.T) {
+	n := onCore(t, Settings{LogSegmentBytes: 8 << 10, LogTrimBytes: 1 << 30}).nodeAt(t, t.TempDir())
 	w := n.writer(t, storing(1))
+	for i := range int32(100) {
+		write(t, w, 1, i)
+	}
+	require.NoError(t, w.WaitForDurable(patiently(t)))
 	g := n.p.logs.log(w.at.sg)
-	inside, let := make(chan struct{}), make(chan struct{})
-	go func() {
-		_ = n.p.core.Upcall(patiently(t), func() {
-			close(inside)
-			<-let
-		})
-	}()
-	<-inside // who trims can not get on
-	g.trim.busy.Store(false)
+	dir := n.p.logDir(w.at.sg)
+	g.files.RLock() // somebody reads: who trims has written a base, and waits
+	g.trim.due.Store(1)
 	g.grow(1)
-	require.True(t, g.trim.busy.Load())
-	closed := make(chan error)
+	require.Eventually(t, func() bool {
+		waits := !g.files.TryRLock()
+		if !waits {
+			g.files.RUnlock()
+		}
+		return waits
+	}, patience, time.Millisecond)
+	closed := make(chan error, 1)
 	go func() { closed <- g.Close() }()
-	require.Eventually(t, g.isClosed, patience, time.Millisecond)
-	close(let)
+	require.Eventually(t, func() bool { return g.trim.over.Err() != nil }, patience, time.Millisecond)
+	_, err := os.Stat(newBase(dir))
+	require.NoError(t, err)
+	select {
+	case <-closed:
+		require.Fail(t, "it was closed beside who trims it")
+	default:
+	}
+	g.files.RUnlock()
 	require.NoError(t, <-closed)
+	require.NoFileExists(t, baseFile(dir))
+	require.NoFileExists(t, newBase(dir))
 	require.False(t, g.trim.busy.Load())
-	require.NoFileExists(t, baseFile(n.p.logDir(w.at.sg)))
+	g.trim.due.Store(1)
 	g.grow(1)
-	require.True(t, g.trim.busy.Load(), "nobody begins anew")
+	require.True(t, g.trim.busy.Load(), "nobody begins anew, who would end that")
+}
+
+// A base that can not be written is told until one is; the log goes on.
+func TestCoreLogThatCanNotBeTrimmed(t *testing.T) {
+	n := onCore(t, trimmed).nodeAt(t, t.TempDir())
+	w := n.writer(t, storing(1))
+	dir := n.p.logDir(w.at.sg)
+	require.NoError(t, os.MkdirAll(filepath.Join(newBase(dir), "in the way"), 0o700))
+	put := func(when func() bool) {
+		require.Eventually(t, func() bool {
+			write(t, w, 1, 1)
+			require.NoError(t, w.WaitForDurable(patiently(t)))
+			return when()
+		}, patience, time.Microsecond)
+	}
+	put(func() bool { return n.p.Err() != nil })
+	require.ErrorContains(t, n.p.Err(), "can not be trimmed, and grows")
+	require.ErrorContains(t, n.p.Err(), newBase(dir))
+	require.NoError(t, os.RemoveAll(newBase(dir)))
+	put(func() bool { return n.p.Err() == nil })
+	require.FileExists(t, baseFile(dir))
 }
 
 // A topic is begun while the log, in which others are too, is trimmed: what is read then is not removed.
@@ -253,7 +311,7 @@ func TestCoreTopicsBeginWhileTheirLogIsTrimmed(t *testing.T) {
 		select {
 		case err := <-done:
 			require.NoError(t, err)
-			require.FileExists(t, baseFile(n.p.logDir(w.at.sg)))
+			require.Eventually(t, func() bool { _, err := os.Stat(baseFile(n.p.logDir(w.at.sg))); return err == nil }, patience, time.Millisecond)
 			return
 		default:
 			writerOn(t, n, n.pub, fmt.Sprintf("Topic %d", i), storing(1))

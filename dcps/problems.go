@@ -16,7 +16,7 @@ type problems struct {
 	all []problem // oldest first
 }
 
-// problem is about a logOf, the endpointKey of an announcement, or refusedLogs, until that is over; or about nothing
+// problem is about a logOf, a trimOf, the endpointKey of an announcement, or refusedLogs, until that is over; or about nothing
 // that ends, until there is another such. What it is about has one.
 type problem struct {
 	of  any

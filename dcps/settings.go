@@ -77,7 +77,7 @@ type Settings struct {
 	// with the first sample that does not fit. Default 64 MiB.
 	LogSegmentBytes int64
 	// LogTrimBytes is by how much a log grows until it is trimmed: what is kept of its topics is written down, and what the
-	// log has before that is removed, in whole files. It grows by more if more is kept than that: by as much as is kept.
+	// log has before that is removed, in whole files (docs/adr/0039). If twice of what is kept is more it grows by that.
 	// -1 keeps all. Default 256 MiB.
 	LogTrimBytes int64
 }

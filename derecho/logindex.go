@@ -163,8 +163,9 @@ func (x *LogIndex) Clone() *LogIndex {
 // Begun is the last epoch that the log has recorded.
 func (x *LogIndex) Begun() uint32 { return x.begun }
 
-// Has reports whether the log has begun to have a channel, at any time: what it was given of one that it has not will
-// never count. If it begins, it does so with a state.
+// Has reports whether the log has begun to have a channel, at any time. If it has not, and its node does not keep the channel,
+// what it was given of it up to now will never count: when the node begins to keep it the log begins with a state, or with
+// what comes from the epoch on in which the node has announced that (ChannelStart.Since).
 func (x *LogIndex) Has(ch ChannelID) bool { return x.channel(ch).epoch != 0 }
 
 // Counts reports whether the messages of an epoch count: the log had the channel then, and no later state supersedes them.

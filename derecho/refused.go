@@ -58,7 +58,7 @@ func (l *life) openInTime(ep *Endpoint) error {
 	defer cancel()
 	err := l.openLog(ctx, ep)
 	if errors.Is(err, ErrTimeout) {
-		return fmt.Errorf("%w, or not read all of the log in that time", hung(limit)) // from here the two look the same
+		return fmt.Errorf("the log was not open within %v: its disk does not answer, or there is much to read; it is tried again", limit)
 	}
 	return err
 }

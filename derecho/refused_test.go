@@ -148,7 +148,7 @@ func TestRejoinWithHungDisk(t *testing.T) {
 	answer := hang()
 	goOnWithout(t, b, rb)
 	rb.wait(t, "the refusal", refused)
-	require.ErrorContains(t, rb.failed, "the disk has not answered for 100ms")
+	require.ErrorContains(t, rb.failed, "the log was not open within 100ms")
 	answer()
 	rb.wait(t, "the endpoint", func() bool { return slices.Contains(rb.endpoints, fmt.Sprintf("+%s/1", b.ID())) })
 	answer = hang()

@@ -107,8 +107,8 @@ func TestTrimFails(t *testing.T) {
 	}
 }
 
-// A log is trimmed when its next segment has a record that is not on the disk, as its sync has failed or is under way: the segment
-// with the last durable record stays, whatever a crash makes of the next one.
+// A log is trimmed when its next segment has a record that is not on the disk, as its sync has failed or is under way: the
+// segment with the last durable record stays, whatever a crash makes of the next one.
 func TestTrimKeepsWhatIsDurable(t *testing.T) {
 	for seed := range uint64(40) {
 		mem := vfs.NewMem()

@@ -386,7 +386,7 @@ func (p outcome) checkStay(s stay, at map[sample]int, whole bool) (wrong []strin
 	}
 	i, ok := at[ds[0].sample()]
 	if !ok {
-		if whole && !p.trimmed {
+		if whole && (!p.trimmed || len(p.log) > 0) {
 			wrong = append(wrong, fmt.Sprintf("%s was handed %s first, which is not in the log (%d records)", s.reader, ds[0], len(p.log)))
 		}
 		return wrong

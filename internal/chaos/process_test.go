@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -299,7 +298,7 @@ func (f *fleet) readLog(seat string, base storage.Version) (list []sample, end s
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		for r, err := range storage.Read(dir, storage.Options{Trimmed: storage.Version{Epoch: math.MaxUint32}}, storage.Version{}) {
+		for r, err := range storage.Read(dir, storage.Options{Trimmed: storage.FromWhereItBegins}, storage.Version{}) {
 			require.NoError(f.t, err)
 			if r.Compare(base) <= 0 {
 				continue

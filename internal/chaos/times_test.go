@@ -254,7 +254,7 @@ func TestTimeOfJoin(t *testing.T) {
 					f.gaps(atomicTopic, time.Now(), time.Now(), others...)
 				}
 			}
-			t.Logf("%s: a reader joins the topic, a sample every %v from each writer: the longest time that another reader is handed nothing, undisturbed: %v\n  of this topic (aim 1ms over shm): %v\n  of another topic: %v\n  a reader joins in another domain instead: %v\n  nobody writes, and a processor stands still: %v, %d over %v\n  %s, %d ms of it taken by its host",
+			t.Logf("%s, beside the processes of the other domain, which do nothing else: a reader joins the topic, a sample every %v from each writer: the longest time that another reader is handed nothing, undisturbed: %v\n  of this topic (aim 1ms over shm): %v\n  of another topic: %v\n  a reader joins in another domain instead: %v\n  nobody writes, and a processor stands still: %v, %d over %v\n  %s, %d ms of it taken by its host",
 				name, pace, quiet, same, other, strange, idle, idle.longer(), aimed, machine(), 10*(stolen()-before))
 			apart.end()
 			f.end()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,7 +108,7 @@ func batchOf(dir string, size int) (int, error) {
 	if err != nil || len(logs) != 1 {
 		return 0, errors.Join(fmt.Errorf("%d logs in %s, where there should be one", len(logs), dir), err)
 	}
-	found, err := storage.Verify(logs[0][:len(logs[0])-len(suffix)], storage.Options{Trimmed: storage.Version{Epoch: math.MaxUint32}}) // what is left tells as much
+	found, err := storage.Verify(logs[0][:len(logs[0])-len(suffix)], storage.Options{Trimmed: storage.FromWhereItBegins}) // it tells as much
 	if err != nil {
 		return 0, err
 	}

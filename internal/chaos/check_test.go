@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/omg-dds-go/dds/storage"
 )
 
 // sample names one sample, whoever is handed it.
@@ -182,15 +184,14 @@ func (o *order) end(s sample, known map[sample]sample) sample {
 
 // outcome is what a process has told and stored, once it is over.
 type outcome struct {
-	name string
-	fate string // for messages: closed, killed
-	told told
-	log  []sample // of the logged topic, of this run of the process
-	// trimmed: of the log the beginning may be missing.
-	trimmed bool
-	alive   bool  // to the end of the round
-	began   int64 // ns: its readers and writers were there
-	over    int64 // ns: it was killed, or began to close
+	name    string
+	fate    string // for messages: closed, killed
+	told    told
+	log     []sample         // of the logged topic, of this run of the process
+	trimmed *storage.Version // of the first message in the log, if what came before is gone
+	alive   bool             // to the end of the round
+	began   int64            // ns: its readers and writers were there
+	over    int64            // ns: it was killed, or began to close
 }
 
 // findings are what a check found.
@@ -381,12 +382,15 @@ func checkLog(p outcome) (wrong []string) {
 
 func (p outcome) checkStay(s stay, at map[sample]int, whole bool) (wrong []string) {
 	ds := s.deliveries
-	if p.trimmed { // what is there of it is at its end
-		ds = ds[max(0, slices.IndexFunc(ds, func(d delivery) bool { _, has := at[d.sample()]; return has })):]
+	if p.trimmed != nil {
+		ds = slices.DeleteFunc(slices.Clone(ds), func(d delivery) bool { return (storage.Version{Epoch: d.epoch, Seq: d.seq}).Compare(*p.trimmed) < 0 })
+		if len(ds) == 0 {
+			return nil
+		}
 	}
 	i, ok := at[ds[0].sample()]
 	if !ok {
-		if whole && (!p.trimmed || len(p.log) > 0) {
+		if whole {
 			wrong = append(wrong, fmt.Sprintf("%s was handed %s first, which is not in the log (%d records)", s.reader, ds[0], len(p.log)))
 		}
 		return wrong

@@ -104,7 +104,7 @@ func (f *fleet) spawn(seat string, wrap func(*exec.Cmd) *exec.Cmd, env ...string
 		writers: map[string]int{}, readers: map[string]int{},
 	}
 	require.NoError(f.t, os.MkdirAll(p.seat, 0o755))
-	_, base := f.readLog(p.seat, storage.Version{})
+	_, _, base := f.readLog(p.seat, storage.Version{})
 	p.base = base
 	p.record, p.said = filepath.Join(f.dir, p.name+".record"), filepath.Join(f.dir, p.name+".stderr")
 	said, err := os.Create(p.said)
@@ -276,9 +276,7 @@ func (f *fleet) bury(p *process, fate string, at time.Time) {
 		f.fatal("%s was to end (%s), but does not", p.name, fate)
 	}
 	p.outcome.name, p.outcome.fate, p.outcome.over = p.name, fate, at.UnixNano()
-	p.outcome.log, _ = f.readLog(p.seat, p.base)
-	bases, _ := filepath.Glob(filepath.Join(p.seat, "domain-*.base"))
-	p.outcome.trimmed = len(bases) > 0
+	p.outcome.log, p.outcome.trimmed, _ = f.readLog(p.seat, p.base)
 	f.over = append(f.over, p)
 	for i, q := range f.running {
 		if q == p {
@@ -288,8 +286,8 @@ func (f *fleet) bury(p *process, fate string, at time.Time) {
 	}
 }
 
-// readLog reads the log of the logged topic behind a position, and where it ends.
-func (f *fleet) readLog(seat string, base storage.Version) (list []sample, end storage.Version) {
+// readLog reads the log of the logged topic behind a position, where it begins if it was trimmed, and where it ends.
+func (f *fleet) readLog(seat string, base storage.Version) (list []sample, trimmed *storage.Version, end storage.Version) {
 	f.t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(seat, "domain-*"))
 	require.NoError(f.t, err)
@@ -298,8 +296,12 @@ func (f *fleet) readLog(seat string, base storage.Version) (list []sample, end s
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
+		_, based := os.Stat(dir + ".base")
 		for r, err := range storage.Read(dir, storage.Options{Trimmed: storage.FromWhereItBegins}, storage.Version{}) {
 			require.NoError(f.t, err)
+			if based == nil && trimmed == nil {
+				trimmed = new(r.Version)
+			}
 			if r.Compare(base) <= 0 {
 				continue
 			}
@@ -309,7 +311,7 @@ func (f *fleet) readLog(seat string, base storage.Version) (list []sample, end s
 			}
 		}
 	}
-	return list, end
+	return list, trimmed, end
 }
 
 // outcomes reads what all processes have told.

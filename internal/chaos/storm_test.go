@@ -91,7 +91,7 @@ func storm(t *testing.T, transport string, seed uint64, steps int) {
 	}
 	recalled, trimmed := s.recall(all), 0
 	for _, p := range all {
-		if p.trimmed {
+		if p.trimmed != nil {
 			trimmed++
 		}
 	}

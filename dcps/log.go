@@ -379,8 +379,8 @@ type diskLog struct {
 	seq     uint64                     // of the last message written in the epoch that has begun, plus one
 	// As it was opened:
 	channels map[derecho.ChannelID]storage.Version // the last message of each that the log has, or its base
-	found    int64                                 // bytes of its messages
 	base     baseInfo
+	bytes    int64 // storage.Log.Bytes when it was opened, and then after the latest Write
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
 	holds atomic.Pointer[held]
 }
@@ -450,7 +450,7 @@ func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, err
 		once()
 		return base.at, baseErr
 	}
-	log, found, err := storage.Open(dir, o)
+	log, _, err := storage.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -460,7 +460,7 @@ func openDisk(dir string, o storage.Options, read *atomic.Uint64) (*diskLog, err
 	}
 	read.Add(1)
 	_ = removeIfThere(newBase(dir)) // of a process that was killed; it takes some room
-	d.log, d.found, d.base = log, int64(found.PayloadBytes+found.Records*besideSample), baseInfo{base.at, base.size}
+	d.log, d.bytes, d.base = log, log.Bytes(), baseInfo{base.at, base.size}
 	for _, ch := range base.channels() {
 		if d.channels[ch].Compare(base.at) < 0 {
 			d.channels[ch] = base.at
@@ -688,7 +688,9 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 	}
 	d.seq = b.records.Last().Seq + 1
 	d.tell(d.holds.Load().index)
-	g.grow(b.Bytes())
+	before := d.bytes
+	d.bytes = d.log.Bytes()
+	g.grow(d.bytes - before)
 	return nil
 }
 

@@ -88,6 +88,16 @@ func TestLogHasTheHistory(t *testing.T) {
 			}
 			gone := make(map[*endpoint]bool)
 			seq := uint64(0)
+			var cut *logCut
+			trim := func() {
+				if cut != nil {
+					write()
+					size, err := g.rebase(cut)
+					require.NoError(t, err)
+					require.Positive(t, size)
+					cut = nil
+				}
+			}
 			send := func(e *endpoint, kind derecho.Kind, flags uint8, id int32) {
 				clock++
 				seq++
@@ -122,21 +132,26 @@ func TestLogHasTheHistory(t *testing.T) {
 				if gone[e] {
 					continue
 				}
-				if trims && rapid.IntRange(0, 4).Draw(t, "trim") == 0 && seq > 0 {
-					write()
-					c := &logCut{at: g.trim.given, grown: math.MaxInt64}
-					if rapid.Bool().Draw(t, "as a stranger") {
-						c.strangers = map[derecho.ChannelID]storage.Version{ch: c.at}
-					} else {
-						c.histories = map[derecho.ChannelID]func() []byte{ch: live.snapshot()}
+				switch {
+				case cut != nil && rapid.Bool().Draw(t, "trim"):
+					trim()
+				case trims && cut == nil && seq > 0 && rapid.IntRange(0, 3).Draw(t, "cut") == 0:
+					cut = &logCut{at: g.trim.given, grown: math.MaxInt64, strangers: map[derecho.ChannelID]bool{}, last: map[derecho.ChannelID]storage.Version{ch: g.trim.given}}
+					switch rapid.SampledFrom([]string{"history", "kept", "log", "messages"}).Draw(t, "base") {
+					case "history":
+						cut.stored = map[derecho.ChannelID]bool{ch: true}
+						fallthrough
+					case "kept":
+						cut.histories = map[derecho.ChannelID]func() []byte{ch: live.snapshot()}
+					case "log":
+						cut.large = map[derecho.ChannelID]*localType{ch: local}
+					default:
+						cut.strangers[ch] = true
 					}
-					size, err := g.rebase(c)
-					require.NoError(t, err)
-					require.Positive(t, size)
 				}
 				id := rapid.Int32Range(0, 3).Draw(t, "instance")
 				late = rapid.Int64Range(0, 3).Draw(t, "late")
-				switch rapid.IntRange(0, 13).Draw(t, "what") {
+				switch rapid.IntRange(0, 14).Draw(t, "what") {
 				case 0:
 					send(e, kindDispose, 0, id)
 				case 1:
@@ -158,10 +173,20 @@ func TestLogHasTheHistory(t *testing.T) {
 					seq = 0
 				case 7:
 					send(e, kindDispose, flagAgain, id)
+				case 8: // another QoS
+					a := *e.ann
+					a.writer.OwnershipStrength.Value++
+					e.ann, e.info = &a, a.encode()
+					set.announced.Store(e.key, e.info)
+					set.renewed.Add(1)
+					write() // what is in a batch is from before
+					live.rewrite(e.key, e.info, e.ann)
+					send(e, kindData, 0, id)
 				default:
 					send(e, kindData, 0, id)
 				}
 			}
+			trim()
 			live.endAll()
 			write()
 			require.NoError(t, g.Close())

@@ -1,26 +1,39 @@
 package dcps
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/storage"
 	"github.com/omg-dds-go/dds/topic"
 )
 
-// recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone. It counts the
-// records that it has read.
+// recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone. It counts what it has
+// read.
 func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *atomic.Uint64) (*store, error) {
+	base, err := readBase(dir)
+	if err != nil {
+		return nil, err
+	}
+	read.Add(1)
+	s, err := historyOf(dir, &base, ch, local, read, storage.Version{Epoch: math.MaxUint32, Seq: math.MaxUint64})
+	if err == nil {
+		s.endAll()
+	}
+	return s, err
+}
+
+// historyOf is the history of a topic as of the last message in its log up to one.
+func historyOf(dir string, base *logBase, ch derecho.ChannelID, local *localType, read *atomic.Uint64, upTo storage.Version) (*store, error) {
 	infos, _, err := readWriters(writersFile(dir))
 	if err != nil {
 		return nil, err
 	}
 	entries, _, err := readEpochs(epochsFile(dir))
-	if err != nil {
-		return nil, err
-	}
-	base, err := readBase(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +58,9 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *at
 		if err != nil {
 			return nil, err
 		}
+		if r.Compare(upTo) > 0 {
+			break
+		}
 		if index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
 			continue // superseded by the state, or from before this log had the topic
 		}
@@ -54,6 +70,9 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *at
 		if !met {
 			w = pastWriter(key, infos[key], local, &types)
 			writers[key] = w
+			if of := s.writers[key]; w != nil && of != nil && !bytes.Equal(of.info, w.info) {
+				s.rewrite(key, w.info, w.ann) // it has announced another QoS since
+			}
 		}
 		if w == nil {
 			continue
@@ -69,7 +88,6 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *at
 			s.add(w, &m, h)
 		}
 	}
-	s.endAll()
 	return s, nil
 }
 

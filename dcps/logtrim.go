@@ -20,9 +20,9 @@ import (
 //
 // The base stands for all that the log has up to its message:
 //
-//   - Of a channel that this process stores it has the history. What the log has of that counts in the epoch of the message, and
-//     the history is here, or nothing is trimmed now.
-//   - Of one that it does not store now, and the log has, it has the messages, as nobody here knows what they amount to.
+//   - Of a channel that this process keeps it has the history, if what the log has of it counts in the epoch of the message. If it
+//     stores the channel, and that does not count yet, or the history is on its way, nothing is trimmed now.
+//   - Of another one that the log has it has the messages, as nobody here knows what they amount to.
 //   - Of one that the log never had, and that this process does not store, it has nothing: what came of it will never count
 //     (LogIndex.Has).
 //
@@ -35,9 +35,9 @@ type trimming struct {
 	latest   derecho.ChannelID                     // of the latest message; its entry in channels is of an earlier one
 	given    storage.Version                       // the latest message
 
-	// Bytes that the log has got and that were not trimmed, raised by who writes the log and lowered by who trims; and how many
-	// are to be there until it is trimmed, stored by who opens it and then by who trims. A look at both that comes between two
-	// stores is harmless: somebody trims too early, or the next write looks again.
+	// Bytes of the disk that the log has got and that were not trimmed, raised by who writes the log and lowered by who trims; and
+	// how many are to be there until it is trimmed, stored by who opens it and then by who trims. A look at both that comes
+	// between two stores is harmless: somebody trims too early, or the next write looks again.
 	grown, due atomic.Int64
 	// busy: somebody trims; who sets it does, and clears it after all else.
 	busy atomic.Bool
@@ -64,7 +64,7 @@ func (t *trimming) init(limit int64) {
 
 // opened says what the log has, before it is given anything.
 func (t *trimming) opened(d *diskLog) {
-	t.grown.Store(d.found)
+	t.grown.Store(d.bytes)
 	t.due.Store(max(t.limit, 2*d.base.size))
 }
 
@@ -88,7 +88,7 @@ func (t *trimming) settle() {
 }
 
 // grow takes note of what has become durable, and has the log trimmed if it is time. Who writes the log calls it.
-func (g *groupLog) grow(bytes int) {
+func (g *groupLog) grow(bytes int64) {
 	t := &g.trim
 	if t.limit == 0 {
 		return
@@ -97,7 +97,7 @@ func (g *groupLog) grow(bytes int) {
 	case t.wrote <- struct{}{}:
 	default:
 	}
-	if t.grown.Add(int64(bytes)) < t.due.Load() || !t.busy.CompareAndSwap(false, true) {
+	if t.grown.Add(bytes) < t.due.Load() || !t.busy.CompareAndSwap(false, true) {
 		return
 	}
 	g.mu.Lock()
@@ -143,8 +143,15 @@ type logCut struct {
 	grown     int64 // what the log had got by then
 	kept      int64 // about how much of that is kept
 	histories map[derecho.ChannelID]func() []byte
-	strangers map[derecho.ChannelID]storage.Version // that this process does not store, and the last message of each
+	large     map[derecho.ChannelID]*localType      // whose histories take long to take: they are made of the log
+	strangers map[derecho.ChannelID]bool            // of which nobody here has the history
+	stored    map[derecho.ChannelID]bool            // by an endpoint of this process, with a log
+	last      map[derecho.ChannelID]storage.Version // message of each
 }
+
+// largest is how many samples histories may have for the polling goroutine to take them: it takes 0.3 µs for each, and nothing
+// else goes on meanwhile, heartbeats among it. What has more is made of the log.
+const largest = 20_000
 
 // cut has the polling goroutine cut the log; nil if that is not to be now.
 func (g *groupLog) cut() *logCut {
@@ -178,27 +185,52 @@ func (h *hub) cutLog(g *groupLog) *logCut {
 		return nil
 	}
 	t.settle()
-	c := &logCut{at: t.given, grown: t.grown.Load(), histories: map[derecho.ChannelID]func() []byte{}, strangers: map[derecho.ChannelID]storage.Version{}}
-	stored := make(map[derecho.ChannelID]*channel, len(t.channels))
-	for ch, last := range t.channels {
-		k, stores := h.channels[channelKey{g.sg, ch}], h.stores(ch) // once: endpoints end on goroutines of the application
+	c := &logCut{at: t.given, grown: t.grown.Load(), histories: map[derecho.ChannelID]func() []byte{}, large: map[derecho.ChannelID]*localType{},
+		strangers: map[derecho.ChannelID]bool{}, stored: map[derecho.ChannelID]bool{}, last: maps.Clone(t.channels)}
+	kept := make(map[derecho.ChannelID]*channel, len(t.channels))
+	for ch := range t.channels {
+		k := h.channels[channelKey{g.sg, ch}]
+		c.stored[ch] = h.stores(ch) // asked once: endpoints end on goroutines of the application
 		switch {
-		case k != nil && (k.awaiting || len(k.putOff) > 0), stores && k == nil:
+		case k == nil && c.stored[ch], k != nil && (k.awaiting || len(k.putOff) > 0 || k.from > c.at.Epoch):
 			return nil
-		case stores:
-			stored[ch] = k
-			c.kept += k.history.size
+		case k == nil:
+			c.strangers[ch] = true
 		default:
-			c.strangers[ch] = last
+			kept[ch] = k
+			c.kept += k.history.size
 		}
 	}
 	if 2*c.kept > c.grown {
 		return c
 	}
-	for ch, k := range stored {
+	room := largest
+	for ch, k := range kept {
+		if room -= k.history.count; room < 0 {
+			if c.large[ch] = h.p.localTypeOf(ch); c.large[ch] == nil {
+				c.giveUp()
+				return nil
+			}
+			continue
+		}
 		c.histories[ch] = k.history.snapshot()
 	}
 	return c
+}
+
+// localTypeOf is the type of an endpoint of this process, nil if it has none on the channel.
+func (p *DomainParticipant) localTypeOf(ch derecho.ChannelID) *localType {
+	for w := range p.writers.all() {
+		if w.at.ch == ch {
+			return w.topic.localType()
+		}
+	}
+	for r := range p.readers.all() {
+		if r.channel == ch {
+			return r.topic.localType()
+		}
+	}
+	return nil
 }
 
 // stores tells whether an endpoint of this process, about to be announced, announced, or closing, is a replica of a channel
@@ -232,9 +264,12 @@ func (g *groupLog) rebase(c *logCut) (size int64, err error) {
 	if w != nil {
 		defer func() { err = errors.Join(err, w.close(dir)) }()
 	}
+	later := make(map[derecho.ChannelID][]byte) // of channels that this process keeps, and does not store
 	for ch, encode := range c.histories {
 		state := encode() // each is encoded: until then its records are lent
-		if err == nil {
+		if !c.stored[ch] {
+			later[ch] = state
+		} else if err == nil {
 			err = w.state(ch, stateAt{c.at, state})
 		}
 	}
@@ -250,12 +285,37 @@ func (g *groupLog) rebase(c *logCut) (size int64, err error) {
 		}
 	}
 	index := d.holds.Load().index // which has the epoch of the message: it began before that was written
-	for ch := range c.histories {
-		if !index.Counts(ch, c.at.Epoch) {
+	for ch, stored := range c.stored {
+		if stored && !index.Counts(ch, c.at.Epoch) {
 			return 0, nil
 		}
 	}
-	if err := w.strangers(dir, c, index); err != nil {
+	old, err := readBase(dir)
+	if err != nil {
+		return 0, err
+	}
+	for ch, local := range c.large {
+		if !index.Counts(ch, c.at.Epoch) {
+			c.strangers[ch] = true
+			continue
+		}
+		var read atomic.Uint64
+		s, err := historyOf(dir, &old, ch, local, &read, c.at)
+		if err == nil {
+			err = w.state(ch, stateAt{c.at, s.save()})
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	for ch, state := range later {
+		if !index.Counts(ch, c.at.Epoch) {
+			c.strangers[ch] = true
+		} else if err := w.state(ch, stateAt{c.at, state}); err != nil {
+			return 0, err
+		}
+	}
+	if err := w.strangers(dir, &old, c, index); err != nil {
 		return 0, err
 	}
 	if err := w.finish(c.at); err != nil {
@@ -276,24 +336,17 @@ func (g *groupLog) rebase(c *logCut) (size int64, err error) {
 	return w.size, err
 }
 
-// strangers writes what is known of channels that this process does not store: what the base before has, and messages since.
-func (w *baseWriter) strangers(dir string, c *logCut, index *derecho.LogIndex) error {
-	maps.DeleteFunc(c.strangers, func(ch derecho.ChannelID, _ storage.Version) bool { return !index.Has(ch) })
-	if len(c.strangers) == 0 {
-		return nil
-	}
-	old, err := readBase(dir)
-	if err != nil {
-		return err
-	}
+// strangers writes what is known of channels of which nobody here has the history: what the base before has, and messages since.
+func (w *baseWriter) strangers(dir string, old *logBase, c *logCut, index *derecho.LogIndex) error {
+	maps.DeleteFunc(c.strangers, func(ch derecho.ChannelID, _ bool) bool { return !index.Has(ch) })
 	since := map[derecho.ChannelID]bool{} // there are messages of it behind the base before
-	for ch, last := range c.strangers {
+	for ch := range c.strangers {
 		if s, has := old.states[ch]; has {
 			if err := w.state(ch, s); err != nil {
 				return err
 			}
 		}
-		since[ch] = last.Compare(old.at) > 0
+		since[ch] = c.last[ch].Compare(old.at) > 0
 	}
 	messages := old.messages
 	if messages == nil {

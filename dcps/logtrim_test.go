@@ -75,8 +75,8 @@ func TestCoreLogIsTrimmed(t *testing.T) {
 	}
 }
 
-// A log is trimmed beside topics that this process does not store, or not any more, and these lose nothing. It is not where all
-// is kept, nor if the settings say so.
+// A log is trimmed beside topics that this process does not store, or not any more, and these lose nothing. It is not if the
+// settings say so; and where all is kept all is there.
 func TestCoreWhichLogsAreTrimmed(t *testing.T) {
 	kept := trimmed
 	kept.LogTrimBytes = -1
@@ -86,7 +86,7 @@ func TestCoreWhichLogsAreTrimmed(t *testing.T) {
 		stranger bool
 		want     bool
 	}{
-		"all is kept":     {trimmed, 0, false, false},
+		"all is kept":     {trimmed, 0, false, true},
 		"by the settings": {kept, 1, false, false},
 		"another topic":   {trimmed, 1, true, true},
 		"else it is":      {trimmed, 1, false, true},
@@ -123,9 +123,13 @@ func TestCoreWhichLogsAreTrimmed(t *testing.T) {
 			many()
 			logs := n.p.logDir(w.at.sg)
 			require.NoError(t, n.p.Close())
-			_, err := os.Stat(baseFile(logs))
+			_, err := os.Stat(baseFile(logs)) // with a sync for each sample a log has mostly what fills blocks
 			require.Equal(t, c.want, err == nil)
-			require.Equal(t, c.want, segments(t, logs) < 20)
+			if c.depth > 0 {
+				require.Equal(t, c.want, segments(t, logs) < 20)
+			} else {
+				require.Len(t, strings.Fields(keptBy(t, d.nodeAt(t, dir))), 300)
+			}
 			if c.stranger {
 				n := d.nodeAt(t, dir)
 				r := readerOn(t, n, n.sub, "Other", durableReader(qos.DurabilityPersistent))
@@ -227,6 +231,28 @@ func TestLogEndsWithItsBase(t *testing.T) {
 	require.Len(t, strings.Fields(keptBy(t, d.nodeAt(t, home))), 1)
 }
 
+// A base that were most of the log is not made.
+func TestCoreLogOfWhichMostIsKept(t *testing.T) {
+	n := onCore(t, Settings{}).nodeAt(t, t.TempDir())
+	w := n.writer(t, storing(0))
+	for i := range int32(100) {
+		write(t, w, 1, i)
+	}
+	require.NoError(t, w.WaitForDurable(patiently(t)))
+	g := n.p.logs.log(w.at.sg)
+	g.trim.grown.Store(1 << 30)
+	c := g.cut()
+	require.Len(t, c.histories, 1)
+	c.grown = c.kept
+	size, err := g.rebase(c)
+	require.ErrorIs(t, err, errTooMuchKept)
+	require.Positive(t, size)
+	require.NoFileExists(t, baseFile(n.p.logDir(w.at.sg)))
+	require.NoFileExists(t, newBase(n.p.logDir(w.at.sg)))
+	g.trim.grown.Store(c.kept)
+	require.Empty(t, g.cut().histories, "nothing is taken")
+}
+
 // A log is closed while it is trimmed: that is waited for, and nothing of it comes later, as somebody else may have the log then.
 func TestCoreLogIsClosedWhileItIsTrimmed(t *testing.T) {
 	n := onCore(t, Settings{LogSegmentBytes: 8 << 10, LogTrimBytes: 1 << 30}).nodeAt(t, t.TempDir())
@@ -317,4 +343,102 @@ func TestCoreTopicsBeginWhileTheirLogIsTrimmed(t *testing.T) {
 			writerOn(t, n, n.pub, fmt.Sprintf("Topic %d", i), storing(1))
 		}
 	}
+}
+
+// based waits until the log of a writer has a base that was made since.
+func based(t *testing.T, w *DataWriter[track], since time.Time) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		info, err := os.Stat(baseFile(w.p.logDir(w.at.sg)))
+		return err == nil && info.ModTime().After(since)
+	}, patience, time.Millisecond)
+}
+
+// A writer has another QoS than the one in the base, for what it writes after that: as if there were no base.
+func TestCoreSetQosBehindABase(t *testing.T) {
+	d := onCore(t, trimmed)
+	home := t.TempDir()
+	n := d.nodeAt(t, home)
+	w := n.writer(t, storing(1))
+	at := time.Now()
+	for i := range int32(200) {
+		write(t, w, 1, i)
+		require.NoError(t, w.WaitForDurable(patiently(t)))
+	}
+	based(t, w, at)
+	q := n.pub.Qos()
+	q.Partition.Name = []string{"elsewhere"}
+	require.NoError(t, n.pub.SetQos(q))
+	write(t, w, 2, 777)
+	require.NoError(t, w.WaitForDurable(patiently(t)))
+	elsewhere := func(n *node) string {
+		q := n.sub.Qos()
+		q.Partition.Name = []string{"elsewhere"}
+		require.NoError(t, n.sub.SetQos(q))
+		return keptBy(t, n)
+	}
+	require.Equal(t, "1:199 2:777", elsewhere(n))
+	require.NoError(t, n.p.Close())
+	require.Equal(t, "1:199 2:777", elsewhere(d.nodeAt(t, home)))
+}
+
+// A topic that a process has in memory only, beside one that it stores, does not keep the log of that from being trimmed.
+func TestCoreLogIsTrimmedBesideATopicInMemory(t *testing.T) {
+	for _, how := range []string{"in memory", "not stored any more, and in memory", "not stored any more"} {
+		t.Run(how, func(t *testing.T) {
+			s := trimmed
+			s.Subgroups = 1
+			d := onCore(t, s)
+			a, b := d.nodeAt(t, t.TempDir(), WithName("a")), d.nodeAt(t, t.TempDir(), WithName("b"))
+			other := writerOn(t, b, b.pub, "Other", storing(1))
+			w := a.writer(t, storing(1))
+			if how != "not stored any more" {
+				readerOn(t, a, a.sub, "Other", durableReader(qos.DurabilityTransientLocal))
+			}
+			if how != "in memory" {
+				r := readerOn(t, a, a.sub, "Other", durableReader(qos.DurabilityPersistent))
+				write(t, other, 1, 1)
+				require.NoError(t, other.WaitForDurable(patiently(t)))
+				require.NoError(t, r.Close())
+			}
+			for i := range int32(200) {
+				for _, w := range []*DataWriter[track]{w, other} {
+					write(t, w, 1, i)
+					require.NoError(t, w.WaitForDurable(patiently(t)))
+				}
+			}
+			based(t, w, time.Time{})
+			require.Eventually(t, func() bool { return segments(t, a.p.logDir(w.at.sg)) < 20 }, patience, time.Millisecond)
+		})
+	}
+}
+
+// A history that takes long to take is made of the log: the polling goroutine does not stand still for it.
+func TestCoreLargeHistoryIsTrimmed(t *testing.T) {
+	s := Settings{LogSegmentBytes: 256 << 10, LogTrimBytes: 64 << 10}
+	d := onCore(t, s)
+	home := t.TempDir()
+	n := d.nodeAt(t, home)
+	w := n.writer(t, storing(1))
+	const many = largest + 1000
+	round, has := int32(0), 0
+	for ; has < many; round++ { // a base is made of it when it is half of what the log has
+		require.Less(t, round, int32(20), "the base has %d", has)
+		for i := range int32(many) {
+			write(t, w, i, round)
+		}
+		require.NoError(t, w.WaitForDurable(patiently(t)))
+		base, err := readBase(n.p.logDir(w.at.sg))
+		require.NoError(t, err)
+		if b := base.states[w.at.ch]; b.state != nil {
+			past, err := loadStore(b.state)
+			require.NoError(t, err)
+			has = past.count
+		}
+	}
+	require.NoError(t, n.p.Close())
+	kept := strings.Fields(keptBy(t, d.nodeAt(t, home)))
+	require.Len(t, kept, many)
+	require.Contains(t, kept, fmt.Sprintf("0:%d", round-1))
+	require.Contains(t, kept, fmt.Sprintf("%d:%d", many-1, round-1))
 }

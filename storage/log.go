@@ -144,6 +144,14 @@ func (l *Log) Durable() Version {
 	return l.durable
 }
 
+// Bytes is how much of the disk the frames take that were there when the log was opened, and that were written since; it does not
+// fall when the log is trimmed.
+func (l *Log) Bytes() int64 {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	return l.bytes
+}
+
 // MaxPayload is the largest payload that Append takes.
 func (l *Log) MaxPayload() int { return l.maxPayload }
 

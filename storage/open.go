@@ -74,7 +74,7 @@ func (l *Log) recover() (Recovery, error) {
 	}
 	l.maker = l.newMaker(found.header.log)
 	l.continueAt(segment{found.path, f, found.header, found.header.seed()}, found.end.offset)
-	l.marked, l.trimmed = found.marked, found.trimmed
+	l.marked, l.trimmed, l.bytes = found.marked, found.trimmed, found.bytes
 	l.last, l.appended, l.durable = found.last, found.last, found.last
 	return r, nil
 }

@@ -33,6 +33,7 @@ type survey struct {
 	empty    bool // it has no frames
 	// aborted is the path of a segment that was made but not begun: its predecessor has no seal.
 	aborted string
+	bytes   int64   // of frames
 	trimmed Version // what is missing at the front is up to it
 	stopped bool    // by visit
 }
@@ -145,6 +146,7 @@ func (w *walker) segment(index uint64, later []uint64) (more bool, err error) {
 	before := w.found.last
 	w.found.segments++
 	w.found.header, w.found.path = s.header, path
+	scanned := int64(headerBytes)
 	for {
 		for s.next() {
 			if s.frames == 1 && s.prev != before && !first {
@@ -159,6 +161,7 @@ func (w *walker) segment(index uint64, later []uint64) (more bool, err error) {
 		w.found.end, w.found.marked, w.found.empty = s.end, s.marked, s.frames == 0
 		if s.frames > 0 {
 			w.found.last = s.last
+			w.found.bytes, scanned = w.found.bytes+s.off-scanned, s.off
 		}
 		if s.end.kind == endSealed {
 			return true, nil

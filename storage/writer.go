@@ -16,6 +16,7 @@ type writer struct {
 	tail    int64   // of it: where the next one goes
 	last    Version // of the last record written
 	marked  bool    // the last frame is a mark
+	bytes   int64   // of frames that were found and written
 	maker   maker   // of segments
 	next    *making // the segment after this one, nil until it is due
 	parts   *Batch  // of a batch that is larger than a segment; nil until there is one
@@ -127,6 +128,7 @@ func (w *writer) put(f frame, image []byte) error {
 		return ioError("sync", w.path, err)
 	}
 	w.tail += int64(len(image))
+	w.bytes += int64(len(image))
 	w.marked = f.typ == frameMark
 	return nil
 }

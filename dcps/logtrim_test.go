@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/storage"
 )
@@ -441,4 +442,38 @@ func TestCoreLargeHistoryIsTrimmed(t *testing.T) {
 	require.Len(t, kept, many)
 	require.Contains(t, kept, fmt.Sprintf("0:%d", round-1))
 	require.Contains(t, kept, fmt.Sprintf("%d:%d", many-1, round-1))
+}
+
+// Whatever a base says, it is refused or means what it was written as, and nobody panics at it.
+func FuzzBaseFile(f *testing.F) {
+	message := appendMessage(nil, &storage.Record{Version: storage.Version{Epoch: 3, Seq: 1}, Sender: 5, WriterSeq: 2, Writer: 1, Payload: []byte("sample")})
+	f.Add(uint32(4), uint64(9), uint64(7), newStore().save(), message)
+	f.Add(uint32(0), uint64(0), uint64(0), []byte{}, message[:messageHead])
+	f.Add(uint32(1), uint64(1<<63), uint64(1), []byte("state"), append(message, message[:20]...))
+	f.Fuzz(func(t *testing.T, epoch uint32, seq, ch uint64, state, messages []byte) {
+		dir := filepath.Join(t.TempDir(), "log")
+		at := storage.Version{Epoch: epoch, Seq: seq}
+		w, err := startBase(dir, 5, func() error { return nil })
+		require.NoError(t, err)
+		require.NoError(t, w.state(derecho.ChannelID(ch), stateAt{at, state}))
+		require.NoError(t, w.put(epochEntry{kind: entryMessages, ch: derecho.ChannelID(ch), body: messages}))
+		require.NoError(t, w.finish(at))
+		require.NoError(t, w.adopt(dir))
+		require.NoError(t, w.close(dir))
+		b, err := readBase(dir)
+		require.Equal(t, wholeMessages(messages), err == nil)
+		if err != nil {
+			require.ErrorIs(t, err, storage.ErrCorrupt)
+			return
+		}
+		require.Equal(t, at, b.at)
+		require.Equal(t, string(state), string(b.states[derecho.ChannelID(ch)].state))
+		var again []byte
+		for rest := messages; len(rest) > 0; {
+			var r storage.Record
+			rest = takeMessage(rest, &r)
+			again = appendMessage(again, &r)
+		}
+		require.Equal(t, string(messages), string(again))
+	})
 }

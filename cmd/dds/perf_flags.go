@@ -76,6 +76,7 @@ func domainFlags(f *pflag.FlagSet, o *bench.Options) {
 	f.StringVarP(&o.Transport, "transport", "t", "", "shm or tcp (default shm, or $DDS_TRANSPORT)")
 	f.Var(&parsed[int]{&o.Ring, "size", bench.ParseSize, ""}, "ring", "size of a writer's ring, the same at all processes (default 1M)")
 	f.StringVar(&o.Dir, "dir", "", "directory for the logs of --qos logged")
+	f.BoolVar(&o.KeepLog, "keep-log", false, "do not trim the logs of --qos logged")
 }
 
 // networkFlags are for processes that are started one by one.

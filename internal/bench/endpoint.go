@@ -48,10 +48,14 @@ var errEmpty = errors.New("no samples")
 
 // participant joins the domain under a name that tells whose clock is read here.
 func participant(ctx context.Context, role Role, o *Options) (*dcps.DomainParticipant, error) {
+	trim := int64(0) // the middleware's default
+	if o.KeepLog {
+		trim = -1
+	}
 	return dcps.NewDomainParticipant(ctx, dcps.DomainID(o.Domain),
 		dcps.WithName(fmt.Sprintf("dds perf %s@%s", role, clockName())),
 		dcps.WithSettings(dcps.Settings{Transport: o.Transport, Peers: o.Peers, Listen: o.Listen, Dir: o.Dir, RingBytes: o.Ring,
-			Subgroups: o.Subgroups}))
+			Subgroups: o.Subgroups, LogTrimBytes: trim}))
 }
 
 func newWriter(p *dcps.DomainParticipant, topic string, o *Options) (writer, error) {

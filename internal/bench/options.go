@@ -50,6 +50,7 @@ type Options struct {
 	Listen    string   // host:port
 	Ring      int      // bytes of a writer's ring; 0 is the middleware's default
 	Dir       string   // for logs, with Logged
+	KeepLog   bool     // logs are not trimmed
 
 	Size       int     // of an encoded sample, from MinSize
 	Rate       float64 // samples per second of each writer; 0 is as fast as possible

@@ -82,7 +82,7 @@ func (s *logged) run(ctx context.Context, i impl, at cell) (r []result.Result, e
 	switch i.name {
 	case loggedAlone:
 		own := filepath.Join(dir, "pub")
-		r, err = together(cancel, []*exec.Cmd{s.perf.command(ctx, "pub", at, "--qos", "logged", "--readers", "0", "--dir", own)})
+		r, err = together(cancel, []*exec.Cmd{s.perf.command(ctx, "pub", at, "--qos", "logged", "--keep-log", "--readers", "0", "--dir", own)})
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func (s *logged) run(ctx context.Context, i impl, at cell) (r []result.Result, e
 		return r, err
 	case loggedReader:
 		return together(cancel, []*exec.Cmd{
-			s.perf.command(ctx, "pub", at, "--qos", "logged", "--readers", "1", "--dir", filepath.Join(dir, "pub")),
-			s.perf.command(ctx, "sub", at, "--qos", "logged", "--dir", filepath.Join(dir, "sub")),
+			s.perf.command(ctx, "pub", at, "--qos", "logged", "--keep-log", "--readers", "1", "--dir", filepath.Join(dir, "pub")),
+			s.perf.command(ctx, "sub", at, "--qos", "logged", "--keep-log", "--dir", filepath.Join(dir, "sub")),
 		})
 	}
 	if s.batch[at] == 0 {
@@ -108,7 +108,7 @@ func batchOf(dir string, size int) (int, error) {
 	if err != nil || len(logs) != 1 {
 		return 0, errors.Join(fmt.Errorf("%d logs in %s, where there should be one", len(logs), dir), err)
 	}
-	found, err := storage.Verify(logs[0][:len(logs[0])-len(suffix)], storage.Options{Trimmed: storage.FromWhereItBegins}) // it tells as much
+	found, err := storage.Verify(logs[0][:len(logs[0])-len(suffix)], storage.Options{})
 	if err != nil {
 		return 0, err
 	}

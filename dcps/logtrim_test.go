@@ -39,6 +39,15 @@ func storing(depth int32) qos.DataWriter {
 	})
 }
 
+// storeMany writes samples of one instance, each by itself.
+func storeMany(t *testing.T, w *DataWriter[track], n int32) {
+	t.Helper()
+	for i := range n {
+		write(t, w, 1, i)
+		require.NoError(t, w.WaitForDurable(patiently(t)))
+	}
+}
+
 // However much is written the logs stay small, and what is kept is there when all come back; also of a run before, and for who
 // joins while they live.
 func TestCoreLogIsTrimmed(t *testing.T) {
@@ -106,22 +115,16 @@ func TestCoreWhichLogsAreTrimmed(t *testing.T) {
 			}
 			n := d.nodeAt(t, dir)
 			w := n.writer(t, storing(c.depth))
-			many := func() {
-				for i := range int32(150) {
-					write(t, w, 1, i)
-					require.NoError(t, w.WaitForDurable(patiently(t)))
-				}
-			}
-			many()
+			storeMany(t, w, 150)
 			if c.stranger { // of this one
 				other := writerOn(t, n, n.pub, "Third", storing(1))
 				write(t, other, 8, 8)
-				many()
+				storeMany(t, w, 150)
 				write(t, other, 9, 9)
 				require.NoError(t, other.WaitForDurable(patiently(t)))
 				require.NoError(t, other.Close())
 			}
-			many()
+			storeMany(t, w, 150)
 			logs := n.p.logDir(w.at.sg)
 			require.NoError(t, n.p.Close())
 			_, err := os.Stat(baseFile(logs)) // with a sync for each sample a log has mostly what fills blocks
@@ -193,10 +196,7 @@ func TestDamageToABase(t *testing.T) {
 			home := t.TempDir()
 			n := d.nodeAt(t, home)
 			w := n.writer(t, storing(1))
-			for i := range int32(200) {
-				write(t, w, 1, i)
-				require.NoError(t, w.WaitForDurable(patiently(t)))
-			}
+			storeMany(t, w, 200)
 			dir := n.p.logDir(w.at.sg)
 			require.NoError(t, n.p.Close())
 			c.damage(t, dir)
@@ -216,10 +216,7 @@ func TestLogEndsWithItsBase(t *testing.T) {
 	home := t.TempDir()
 	n := d.nodeAt(t, home)
 	w := n.writer(t, storing(1))
-	for i := range int32(200) {
-		write(t, w, 1, i)
-		require.NoError(t, w.WaitForDurable(patiently(t)))
-	}
+	storeMany(t, w, 200)
 	dir := n.p.logDir(w.at.sg)
 	require.NoError(t, n.p.Close())
 	base, err := readBase(dir)
@@ -362,10 +359,7 @@ func TestCoreSetQosBehindABase(t *testing.T) {
 	n := d.nodeAt(t, home)
 	w := n.writer(t, storing(1))
 	at := time.Now()
-	for i := range int32(200) {
-		write(t, w, 1, i)
-		require.NoError(t, w.WaitForDurable(patiently(t)))
-	}
+	storeMany(t, w, 200)
 	based(t, w, at)
 	q := n.pub.Qos()
 	q.Partition.Name = []string{"elsewhere"}

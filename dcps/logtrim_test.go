@@ -145,6 +145,17 @@ func TestCoreWhichLogsAreTrimmed(t *testing.T) {
 	}
 }
 
+// trimmedLog leaves a log that was trimmed, of a process that has ended: where its samples travelled, and its directory.
+func (d *domain) trimmedLog(t *testing.T, home string) (channelKey, string) {
+	t.Helper()
+	n := d.nodeAt(t, home)
+	w := n.writer(t, storing(1))
+	storeMany(t, w, 200)
+	require.NoError(t, n.p.Close())
+	require.FileExists(t, baseFile(n.p.logDir(w.at.sg)))
+	return w.at, n.p.logDir(w.at.sg)
+}
+
 func writeBase(t *testing.T, dir string, b logBase) {
 	t.Helper()
 	w, err := startBase(dir, b.log, func() error { return nil })
@@ -192,15 +203,10 @@ func TestDamageToABase(t *testing.T) {
 		}, "ends with epoch"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := onCore(t, trimmed)
-			home := t.TempDir()
-			n := d.nodeAt(t, home)
-			w := n.writer(t, storing(1))
-			storeMany(t, w, 200)
-			dir := n.p.logDir(w.at.sg)
-			require.NoError(t, n.p.Close())
+			d, home := onCore(t, trimmed), t.TempDir()
+			_, dir := d.trimmedLog(t, home)
 			c.damage(t, dir)
-			n = d.nodeAt(t, home)
+			n := d.nodeAt(t, home)
 			_, err := NewDataWriter(n.pub, n.topic(t), WithWriterQos(persistentQos()))
 			require.ErrorIs(t, err, storage.ErrCorrupt)
 			require.ErrorIs(t, err, ErrPreconditionNotMet)
@@ -212,19 +218,14 @@ func TestDamageToABase(t *testing.T) {
 // A disk that loses the end of a log, which it had called durable, does not lose what is in the base: and the log does not look
 // shorter than that.
 func TestLogEndsWithItsBase(t *testing.T) {
-	d := onCore(t, trimmed)
-	home := t.TempDir()
-	n := d.nodeAt(t, home)
-	w := n.writer(t, storing(1))
-	storeMany(t, w, 200)
-	dir := n.p.logDir(w.at.sg)
-	require.NoError(t, n.p.Close())
+	d, home := onCore(t, trimmed), t.TempDir()
+	key, dir := d.trimmedLog(t, home)
 	base, err := readBase(dir)
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(dir))
 	disk, err := openDisk(dir, storage.Options{}, new(atomic.Uint64))
 	require.NoError(t, err)
-	require.Equal(t, base.at.Seq+1, disk.holds.Load().index.Holds(w.at.ch, disk.seq).Seq)
+	require.Equal(t, base.at.Seq+1, disk.holds.Load().index.Holds(key.ch, disk.seq).Seq)
 	require.NoError(t, disk.close())
 	require.Len(t, strings.Fields(keptBy(t, d.nodeAt(t, home))), 1)
 }

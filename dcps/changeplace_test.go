@@ -168,7 +168,7 @@ func sameHistories(t *testing.T, d *domain, w *DataWriter[track], nodes ...*node
 	t.Helper()
 	var states [][]byte
 	for _, n := range nodes {
-		require.NoError(t, d.bus.of(n).Upcall(patiently(t), func() { states = append(states, n.p.hub.SaveState(w.untyped().at.sg, w.untyped().at.ch)()) }))
+		states = append(states, d.bus.saved(t, n, w.untyped().at))
 	}
 	require.Equal(t, states[0], states[1])
 }

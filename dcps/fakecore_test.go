@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ type bus struct {
 	// before one is committed.
 	reserved, committing func()
 	waiters              int    // in WaitAcked
+	transfers            int    // of states, that nobody reads yet
 	epoch                uint32 // of the view
 }
 
@@ -230,16 +232,33 @@ func (n *busNode) follow(key channelKey) {
 	n.receives[key] = true
 	n.do(func() { n.h.AwaitState(key.sg, key.ch, 1, donor != nil) })
 	if donor != nil {
+		n.b.transfers++
 		donor.do(func() {
-			var state []byte
-			if encode := donor.h.SaveState(key.sg, key.ch); encode != nil {
-				state = encode()
-			}
-			n.b.mu.Lock()
-			defer n.b.mu.Unlock()
-			n.do(func() { n.h.ReadState(key.sg, key.ch, state)() })
+			encode := donor.h.SaveState(key.sg, key.ch)
+			go func() {
+				var state []byte
+				if encode != nil {
+					state = encode()
+				}
+				load := n.h.ReadState(key.sg, key.ch, state)
+				n.b.mu.Lock()
+				defer n.b.mu.Unlock()
+				n.b.transfers--
+				n.load(load)
+			}()
 		})
 	}
+}
+
+// load calls what takes a state over until it has done so. Called with b.mu held.
+func (n *busNode) load(load func() bool) {
+	n.do(func() {
+		if !load() {
+			n.b.mu.Lock()
+			defer n.b.mu.Unlock()
+			n.load(load)
+		}
+	})
 }
 
 // sync waits until the node has seen what was queued.
@@ -672,11 +691,39 @@ func (b *bus) settle(t testing.TB) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for range 3 { // an upcall may queue another one elsewhere
+	for calm := 0; calm < 3; calm++ { // an upcall may queue another one elsewhere
 		for _, n := range b.nodes {
 			for !n.left && (len(n.queue) > 0 || !n.idle) {
 				n.cond.Wait()
 			}
 		}
+		if b.underWay() {
+			calm = 0
+			b.mu.Unlock()
+			runtime.Gosched()
+			b.mu.Lock()
+		}
 	}
+}
+
+// underWay tells whether somebody has to do something, or a process, or a reader, is still to be given something of a history,
+// and nobody is kept from it. Called with b.mu held.
+func (b *bus) underWay() bool {
+	is := b.transfers > 0
+	for _, n := range b.nodes {
+		if !n.left && (len(n.queue) > 0 || !n.idle) {
+			return true
+		}
+	}
+	for _, n := range b.nodes {
+		if h, known := n.h.(*hub); known && !n.left {
+			if h.atOnce == 0 {
+				return false
+			}
+			for _, c := range h.channels {
+				is = is || len(c.backlogs) > 0
+			}
+		}
+	}
+	return is
 }

@@ -1,8 +1,9 @@
 package dcps
 
 import (
+	"context"
 	"iter"
-	"slices"
+	"math"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
@@ -17,7 +18,25 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []by
 	if c == nil {
 		return nil
 	}
-	return c.history.snapshot()
+	cut := c.history.cut()
+	cut.take(h.atOnce)
+	return func() []byte {
+		if h.p.takeAll(context.Background(), cut) != nil {
+			return nil // this node has ended, or the group goes on without it: nobody is sent anything
+		}
+		return cut.encode()
+	}
+}
+
+// takeAll has the polling goroutine take what is left of a cut, little by little, or gives the cut up.
+func (p *DomainParticipant) takeAll(ctx context.Context, c *cut) error {
+	for !c.whole {
+		if err := p.core.Upcall(ctx, func() { c.take(p.hub.atOnce) }); err != nil {
+			c.end()
+			return err
+		}
+	}
+	return nil
 }
 
 // AwaitState begins, or begins anew, the history of a channel at this node.
@@ -40,7 +59,7 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 		return // others are alive, and know more than this process
 	}
 	h.recover(key, c)
-	h.resume(key, c)
+	h.resume(c, &loading{key: key})
 }
 
 // recover takes what the log of this process, or its memory of before it joined again, has of a channel that nobody else
@@ -51,73 +70,92 @@ func (h *hub) recover(key channelKey, c *channel) {
 	}
 }
 
-// ReadState reads the history of a channel; not on the polling goroutine.
-func (h *hub) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() {
-	var s *store
-	var err error
-	if len(state) > 0 {
-		s, err = loadStore(state)
-	}
-	return func() { h.loadState(channelKey{sg, ch}, s, err) }
+// loading is a history that is about to be taken over.
+type loading struct {
+	key     channelKey
+	store   *store
+	before  *past // what it was when it came: what was put off comes behind that
+	entered int   // so many of those that were put off are in it
+	came    int   // so many were put off when it followed the ones before
 }
 
-// loadState takes over the history of a channel, and then what was delivered since it was cut.
-func (h *hub) loadState(key channelKey, s *store, err error) {
-	c := h.channels[key]
-	if c == nil {
-		return
+// ReadState reads the history of a channel; not on the polling goroutine.
+func (h *hub) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() bool {
+	l := &loading{key: channelKey{sg, ch}}
+	var err error
+	if len(state) > 0 {
+		l.store, err = loadStore(state)
 	}
-	path, _ := h.placement.PathOf(uint32(key.sg))
+	return func() bool { return h.loadState(l, err) }
+}
+
+// loadState takes over the history of a channel, and then what was delivered since it was cut; false if it is to be called
+// again, after a pass.
+func (h *hub) loadState(l *loading, err error) bool {
+	c := h.channels[l.key]
+	if c == nil {
+		return true
+	}
+	path, _ := h.placement.PathOf(uint32(l.key.sg))
 	switch {
 	case err != nil:
 		h.p.problem(err)
-	case s != nil:
-		h.p.logs.recovered.Delete(key)
-		c.history = s
-		h.rekey(s)
-		h.forgetLeft(c)
+	case l.store != nil:
+		if l.before == nil {
+			h.rekey(l.store)
+			h.forgetLeft(c, l.store)
+		}
+		if !c.enterSome(l, h.piece(len(c.putOff)-l.came)) {
+			return false
+		}
+		h.p.logs.recovered.Delete(l.key)
+		c.history = l.store
 	case path == topic.Logged:
-		h.p.logs.recovered.Delete(key) // the members have agreed that there is nothing
+		h.p.logs.recovered.Delete(l.key) // the members have agreed that there is nothing
 	default:
-		h.recover(key, c) // who was to send it knows nothing, or is gone
+		h.recover(l.key, c) // who was to send it knows nothing, or is gone
 		c.from = 0
 	}
 	c.awaiting = false
-	h.resume(key, c)
+	h.resume(c, l)
+	return true
+}
+
+// enterSome has a history follow up to some of the messages that were put off, and tells whether it has followed all.
+func (c *channel) enterSome(l *loading, n int) bool {
+	if l.before == nil {
+		l.before = newPast(l.store.cut())
+	}
+	for ; n > 0 && l.entered < len(c.putOff); n-- {
+		c.enter(l.store, &c.putOff[l.entered])
+		l.entered++
+	}
+	l.came = len(c.putOff)
+	return l.entered == len(c.putOff)
 }
 
 // resume gives the history of a channel, and then what was delivered since it was cut, to the readers that wait for it.
-func (h *hub) resume(key channelKey, c *channel) {
-	h.replayAll(key, c)
-	at := now()
-	later := c.putOff
-	c.putOff = nil
-	for i := range later {
-		h.endPutOff(c, i)
-		d := &later[i]
-		c.enter(d)
-		if d.kind != putOffMessage || c.covers(&d.m) {
-			continue
-		}
-		h.beside = d.b
-		for _, t := range c.recipients(d.w) {
-			h.enqueue(t, &d.m, itemOf(d.m.Kind), d.h, at)
-		}
+func (h *hub) resume(c *channel, l *loading) {
+	if l.store == nil {
+		l.store = c.history
 	}
-	h.beside = beside{}
-	h.endPutOff(c, allPutOff)
-	h.forgetLeft(c)
-	for e := range h.durableReaders(key.ch) {
-		for _, w := range h.topics[e.ann.topic].writers {
-			for _, m := range w.matches {
-				if m.r == e.reader && w.at == key {
-					h.pass(m, w.handed)
-				}
-			}
-		}
+	c.enterSome(l, math.MaxInt)
+	for i := range c.putOff {
+		c.putOff[i].kept()
 	}
-	h.flush()
-	h.endHistories(key) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
+	var all []*backlog
+	for e := range h.durableReaders(l.key.ch) {
+		b := c.backlogFor(e, l.key)
+		b.history(l.before)
+		b.behind(&c.deferral)
+		all = append(all, b)
+	}
+	l.before.begun()
+	c.deferral = deferral{}
+	h.forgetLeft(c, c.history)
+	for _, b := range all {
+		h.work(b)
+	}
 }
 
 // rekey gives the instances of a history the handles that they have here.
@@ -132,26 +170,11 @@ func (h *hub) rekey(s *store) {
 
 // forgetLeft ends the writers of a history whose removal this node was told of before it waited for that. Of the others the
 // end has its place among what was put off.
-func (h *hub) forgetLeft(c *channel) {
-	for _, key := range c.history.keys() {
+func (h *hub) forgetLeft(c *channel, s *store) {
+	for _, key := range s.keys() {
 		if h.endpoints[key] == nil && !c.ends(key) {
-			c.history.end(key)
+			s.end(key)
 		}
-	}
-}
-
-// replayAll gives the history of a channel to all readers of this process that want it. Those that have part of it
-// already take what is new to them only: they know the sequence number of each writer's latest sample.
-func (h *hub) replayAll(key channelKey, c *channel) {
-	for e := range h.durableReaders(key.ch) {
-		h.replay(e, c)
-	}
-}
-
-// endHistories tells the readers that wanted the history of a channel that they have it.
-func (h *hub) endHistories(key channelKey) {
-	for e := range h.durableReaders(key.ch) {
-		h.endHistory(e)
 	}
 }
 
@@ -170,8 +193,9 @@ func (h *hub) durableReaders(ch derecho.ChannelID) iter.Seq[*endpoint] {
 func (h *hub) startHistory(r *endpoint) {
 	if r.reader.durable {
 		for _, sg := range r.reader.subgroups {
-			if c := h.channels[channelKey{sg, r.reader.channel}]; c != nil && !c.awaiting {
-				h.replay(r, c)
+			key := channelKey{sg, r.reader.channel}
+			if c := h.channels[key]; c != nil && !c.awaiting {
+				h.replay(r, key, c)
 			}
 		}
 	}
@@ -182,7 +206,7 @@ func (h *hub) startHistory(r *endpoint) {
 func (h *hub) endHistory(r *endpoint) {
 	if r.reader.durable {
 		for _, sg := range r.reader.subgroups {
-			if c := h.channels[channelKey{sg, r.reader.channel}]; c == nil || c.awaiting {
+			if c := h.channels[channelKey{sg, r.reader.channel}]; c == nil || c.awaiting || c.backlogOf(r.reader) != nil {
 				return
 			}
 		}
@@ -191,114 +215,24 @@ func (h *hub) endHistory(r *endpoint) {
 	r.reader.post(it, it)
 }
 
-// replay posts the samples of a history that a reader is entitled to. Writers that have left are matched by what they
-// announced when they lived.
-func (h *hub) replay(r *endpoint, c *channel) {
-	at := now()
-	// Of a set that is open nothing is seen before its end, if the reader asks for that; else as at readers that were there.
-	apart := func(rec *record) bool { return rec.open && r.reader.sub.access != nil && r.reader.sub.access.coherent }
-	open := make(map[*storedWriter][]*record)
-	past := make(map[*storedWriter]*match)
-	of := func(w *storedWriter) *match {
-		m, known := past[w]
-		if !known {
-			if m = c.parting(r.reader, w); m == nil {
-				m = h.matchPast(r, w)
+// replay gives a reader the samples of a history that it is entitled to.
+func (h *hub) replay(r *endpoint, key channelKey, c *channel) {
+	b, p := c.backlogFor(r, key), newPast(c.history.cut())
+	b.history(p)
+	p.begun()
+	for _, w := range h.topics[r.ann.topic].writers {
+		for _, m := range w.matches {
+			if m.r == r.reader && w.at == key && m.stream != nil {
+				m.stream.floor = 0 // until all is given it may get something that was sent before the match
 			}
-			past[w] = m
-		}
-		return m
-	}
-	for _, rec := range c.history.records() {
-		if c.history.instances[rec.handle].over(at) {
-			continue
-		}
-		if apart(rec) {
-			open[rec.w] = append(open[rec.w], rec)
-			continue
-		}
-		if m := of(rec.w); m != nil && !m.stream.has(rec.message.WriterSeq) {
-			sample := rec.message
-			sample.Flags = flagPast
-			h.enqueue(*m, &sample, itemData, rec.handle, at)
 		}
 	}
-	for _, in := range c.history.disposals() {
-		if in.over(at) {
-			continue
-		}
-		by := in.disposed
-		m := of(by.w)
-		if last := in.latest(); m != nil && last != nil && !(apart(last) && last.w == by.w) {
-			h.enqueue(*m, last.since(by.ns, flagPast), itemDispose, in.handle, at)
-		}
-	}
-	for _, l := range c.history.ended() {
-		last := l.latest()
-		in := c.history.instances[last.handle]
-		if in.over(at) || apart(last) {
-			continue
-		}
-		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) &&
-			!in.writtenAfter(l, func(w *storedWriter) bool { return past[w] == m }) {
-			h.enqueue(*m, last.since(last.message.Timestamp, flagPast), itemUnregister, last.handle, at)
-		}
-	}
-	for _, key := range c.history.keys() {
-		w := c.history.writers[key]
-		if w.set.first == 0 {
-			continue
-		}
-		if m := of(w); m != nil && m.stream != nil && m.stream.key == key && m.stream.a.coherent {
-			h.giveOpen(*m, c.history, w, open[w], at)
-		}
-	}
-	h.flush()
-}
-
-// giveOpen puts what a history has of a set that is open into the stream of a match, for what comes of the set to join it. For
-// what was sent in it and is not kept, the numbers of its first and its latest message stand: so the set has its beginning, and
-// what comes later has to follow without a gap. The stream of a reader that is given the history anew may have it already.
-func (h *hub) giveOpen(m match, c *store, w *storedWriter, open []*record, at int64) {
-	if m.stream.has(w.set.first) {
-		return
-	}
-	last, flags := uint64(0), uint8(flagPast|flagInSet|flagSetBegin)
-	give := func(message *derecho.Message, k itemKind, handle InstanceHandle) {
-		message.Flags = flags
-		h.enqueue(m, message, k, handle, at)
-		last, flags = max(last, message.WriterSeq), flagPast|flagInSet
-	}
-	if len(open) == 0 || open[0].message.WriterSeq > w.set.first {
-		give(&derecho.Message{Header: derecho.Header{WriterSeq: w.set.first}}, itemNothing, HandleNil)
-	}
-	for _, rec := range open {
-		sample := rec.message
-		give(&sample, itemData, rec.handle)
-		in := c.instances[rec.handle]
-		if by := in.disposed; by != nil && by.w == w && in.latest() == rec {
-			give(rec.since(by.ns, 0), itemDispose, rec.handle)
-		}
-		if l := in.line(w); l.unregistered && l.latest() == rec {
-			give(rec.since(rec.message.Timestamp, 0), itemUnregister, rec.handle)
-		}
-	}
-	if last < w.set.last {
-		give(&derecho.Message{Header: derecho.Header{WriterSeq: w.set.last}}, itemNothing, HandleNil)
-	}
+	h.work(b)
 }
 
 // since is what became of an instance behind a record.
 func (r *record) since(ns int64, flags uint8) *derecho.Message {
 	return &derecho.Message{Header: derecho.Header{Timestamp: ns, Flags: flags}, Epoch: r.message.Epoch, Seq: r.message.Seq}
-}
-
-// writtenAfter tells whether something is kept that came after what is kept of a line, of another writer for which of is true: of
-// one of several incarnations that serve a reader as one, the latest counts, and what an earlier one has unregistered does not.
-func (in *storedInstance) writtenAfter(l *storedLine, of func(*storedWriter) bool) bool {
-	return slices.ContainsFunc(in.lines, func(o *storedLine) bool {
-		return o != l && of(o.w) && len(o.records) > 0 && o.latest().arrival > l.latest().arrival
-	})
 }
 
 // matchPast finds how a stored writer serves a reader; nil if it does not. One whose process has joined again since does

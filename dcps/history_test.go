@@ -123,12 +123,12 @@ func TestHistoryOfALaterEpoch(t *testing.T) {
 			d.bus.awaits(t, a, w, 2)
 			write(t, w, 1, 2)
 			d.bus.settle(t)
-			key, from, to := w.untyped().at, b.p.hub, a.p.hub
+			key := w.untyped().at
 			var state []byte
 			if left {
-				require.NoError(t, d.bus.of(b).Upcall(patiently(t), func() { state = from.SaveState(key.sg, key.ch)() }))
+				state = d.bus.saved(t, b, key)
 			}
-			require.NoError(t, d.bus.of(a).Upcall(patiently(t), to.ReadState(key.sg, key.ch, state)))
+			d.bus.loads(t, a, key, state)
 			newcomer := a.reader(t, durableReader(qos.DurabilityTransientLocal))
 			for _, r := range []*DataReader[track]{early, newcomer} {
 				require.Equal(t, "1:1 1:2", values(t, r, 2))
@@ -151,8 +151,7 @@ func TestWriterGoneBeforeTheHistoryComes(t *testing.T) {
 	d.bus.settle(t)
 	require.NoError(t, w.Close())
 	d.bus.settle(t)
-	key, to := w.untyped().at, b.p.hub
-	require.NoError(t, d.bus.of(b).Upcall(patiently(t), to.ReadState(key.sg, key.ch, nil)))
+	d.bus.loads(t, b, w.untyped().at, nil)
 	newcomer := b.reader(t, durableReader(qos.DurabilityTransientLocal))
 	require.NoError(t, newcomer.WaitForHistoricalData(patiently(t)))
 	require.Equal(t, "no data", takeText(t, newcomer))

@@ -40,7 +40,12 @@ type hub struct {
 	view      hubView
 	// shortestLease is the lease_duration that is told from an even shorter one: two heartbeats of the core.
 	shortestLease time.Duration
+	// atOnce is how many samples of a history are taken, or given to a reader, between two passes.
+	atOnce int
 }
+
+// historyAtOnce takes less than a millisecond.
+var historyAtOnce = 500
 
 type channelKey struct {
 	sg derecho.SubgroupID
@@ -88,8 +93,8 @@ type channel struct {
 	history *store
 	// awaiting is true from AwaitState to ReadState; what arrives in between is put off for readers of the history.
 	awaiting bool
-	putOff   []putOff
-	partings []parting // in the order of where they are among putOff
+	deferral
+	backlogs []*backlog // of readers of this process
 	// from is the epoch that the history begins with: what still comes of earlier ones is in it already. 0 if no state
 	// has come, and none will.
 	from uint32
@@ -107,6 +112,7 @@ func newHub(p *DomainParticipant) *hub {
 		members:       make(map[derecho.NodeID]*member),
 		channels:      make(map[channelKey]*channel),
 		shortestLease: 2 * p.settings.Lease / derecho.Heartbeats,
+		atOnce:        historyAtOnce,
 	}
 }
 
@@ -352,7 +358,7 @@ func (p *topicPeers) have(e *endpoint) bool {
 	return slices.ContainsFunc(p.writers, again) || slices.ContainsFunc(p.readers, again)
 }
 
-func without(list []*endpoint, e *endpoint) []*endpoint {
+func without[E comparable](list []E, e E) []E {
 	for i, o := range list {
 		if o == e {
 			return append(list[:i:i], list[i+1:]...)
@@ -547,9 +553,16 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 		c.put(putOff{w: w, h: handle, m: m.With(slices.Clone(m.Payload)), b: h.beside})
 	default:
 		c.keep(w, m, handle)
+		if len(c.backlogs) > 0 && !covered {
+			own := m.With(slices.Clone(m.Payload))
+			for _, b := range c.backlogs {
+				b.put(putOff{w: w, h: handle, m: own, b: h.beside})
+			}
+		}
 	}
 	for _, t := range w.matches {
 		switch {
+		case c != nil && c.backlogOf(t.r) != nil: // it gets it behind that
 		case !t.r.durable && again && m.Kind == kindData:
 			h.pass(t, m.WriterSeq)
 		case c == nil || !t.r.durable || !c.awaiting && !covered:

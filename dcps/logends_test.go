@@ -22,6 +22,10 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
+func cutsOf(ch derecho.ChannelID, s *store) map[derecho.ChannelID]*cut {
+	return map[derecho.ChannelID]*cut{ch: s.cut()}
+}
+
 // Whenever writers are closed or end with their processes, and however often this one is started again, with the history
 // of before or with that of others, and wherever it is trimmed: a history that is made of the log is the one that was there.
 func TestLogHasTheHistory(t *testing.T) {
@@ -91,6 +95,9 @@ func TestLogHasTheHistory(t *testing.T) {
 			var cut *logCut
 			trim := func() {
 				if cut != nil {
+					if history := cut.histories[ch]; history != nil {
+						history.take(math.MaxInt)
+					}
 					write()
 					size, err := g.rebase(cut)
 					require.NoError(t, err)
@@ -137,17 +144,18 @@ func TestLogHasTheHistory(t *testing.T) {
 					trim()
 				case trims && cut == nil && seq > 0 && rapid.IntRange(0, 3).Draw(t, "cut") == 0:
 					cut = &logCut{at: g.trim.given, grown: math.MaxInt64, strangers: map[derecho.ChannelID]bool{}, last: map[derecho.ChannelID]storage.Version{ch: g.trim.given}}
-					switch rapid.SampledFrom([]string{"history", "kept", "log", "messages"}).Draw(t, "base") {
+					switch rapid.SampledFrom([]string{"history", "kept", "messages"}).Draw(t, "base") {
 					case "history":
 						cut.stored = map[derecho.ChannelID]bool{ch: true}
 						fallthrough
 					case "kept":
-						cut.histories = map[derecho.ChannelID]func() []byte{ch: live.snapshot()}
-					case "log":
-						cut.large = map[derecho.ChannelID]*localType{ch: local}
+						cut.histories = cutsOf(ch, live)
 					default:
 						cut.strangers[ch] = true
 					}
+				}
+				if cut != nil && cut.histories[ch] != nil {
+					cut.histories[ch].take(rapid.IntRange(0, 2).Draw(t, "taken"))
 				}
 				id := rapid.Int32Range(0, 3).Draw(t, "instance")
 				late = rapid.Int64Range(0, 3).Draw(t, "late")
@@ -199,7 +207,7 @@ func TestLogHasTheHistory(t *testing.T) {
 				size := int64(0)
 				for _, in := range s.instances {
 					for _, l := range in.lines {
-						for _, r := range l.records {
+						for _, r := range l.all() {
 							size += r.size()
 						}
 					}

@@ -3,12 +3,10 @@ package dcps
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/derecho"
-	"github.com/omg-dds-go/dds/storage"
 	"github.com/omg-dds-go/dds/topic"
 )
 
@@ -20,15 +18,6 @@ func recoverHistory(dir string, ch derecho.ChannelID, local *localType, read *at
 		return nil, err
 	}
 	read.Add(1)
-	s, err := historyOf(dir, &base, ch, local, read, storage.Version{Epoch: math.MaxUint32, Seq: math.MaxUint64})
-	if err == nil {
-		s.endAll()
-	}
-	return s, err
-}
-
-// historyOf is the history of a topic as of the last message in its log up to one.
-func historyOf(dir string, base *logBase, ch derecho.ChannelID, local *localType, read *atomic.Uint64, upTo storage.Version) (*store, error) {
 	infos, _, err := readWriters(writersFile(dir))
 	if err != nil {
 		return nil, err
@@ -58,9 +47,6 @@ func historyOf(dir string, base *logBase, ch derecho.ChannelID, local *localType
 		if err != nil {
 			return nil, err
 		}
-		if r.Compare(upTo) > 0 {
-			break
-		}
 		if index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
 			continue // superseded by the state, or from before this log had the topic
 		}
@@ -88,6 +74,7 @@ func historyOf(dir string, base *logBase, ch derecho.ChannelID, local *localType
 			s.add(w, &m, h)
 		}
 	}
+	s.endAll()
 	return s, nil
 }
 

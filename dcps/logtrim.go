@@ -142,16 +142,11 @@ type logCut struct {
 	at        storage.Version
 	grown     int64 // what the log had got by then
 	kept      int64 // about how much of that is kept
-	histories map[derecho.ChannelID]func() []byte
-	large     map[derecho.ChannelID]*localType      // whose histories take long to take: they are made of the log
+	histories map[derecho.ChannelID]*cut
 	strangers map[derecho.ChannelID]bool            // of which nobody here has the history
 	stored    map[derecho.ChannelID]bool            // by an endpoint of this process, with a log
 	last      map[derecho.ChannelID]storage.Version // message of each
 }
-
-// largest is how many samples histories may have for the polling goroutine to take them: it takes 0.3 µs for each, and nothing
-// else goes on meanwhile, heartbeats among it. What has more is made of the log.
-const largest = 20_000
 
 // cut has the polling goroutine cut the log; nil if that is not to be now.
 func (g *groupLog) cut() *logCut {
@@ -171,8 +166,8 @@ func (g *groupLog) cut() *logCut {
 // giveUp ends what was lent.
 func (c *logCut) giveUp() {
 	if c != nil {
-		for _, encode := range c.histories {
-			encode()
+		for _, cut := range c.histories {
+			cut.end()
 		}
 	}
 }
@@ -185,7 +180,7 @@ func (h *hub) cutLog(g *groupLog) *logCut {
 		return nil
 	}
 	t.settle()
-	c := &logCut{at: t.given, grown: t.grown.Load(), histories: map[derecho.ChannelID]func() []byte{}, large: map[derecho.ChannelID]*localType{},
+	c := &logCut{at: t.given, grown: t.grown.Load(), histories: map[derecho.ChannelID]*cut{},
 		strangers: map[derecho.ChannelID]bool{}, stored: map[derecho.ChannelID]bool{}, last: maps.Clone(t.channels)}
 	kept := make(map[derecho.ChannelID]*channel, len(t.channels))
 	for ch := range t.channels {
@@ -204,33 +199,10 @@ func (h *hub) cutLog(g *groupLog) *logCut {
 	if 2*c.kept > c.grown {
 		return c
 	}
-	room := largest
 	for ch, k := range kept {
-		if room -= k.history.count; room < 0 {
-			if c.large[ch] = h.p.localTypeOf(ch); c.large[ch] == nil {
-				c.giveUp()
-				return nil
-			}
-			continue
-		}
-		c.histories[ch] = k.history.snapshot()
+		c.histories[ch] = k.history.cut()
 	}
 	return c
-}
-
-// localTypeOf is the type of an endpoint of this process, nil if it has none on the channel.
-func (p *DomainParticipant) localTypeOf(ch derecho.ChannelID) *localType {
-	for w := range p.writers.all() {
-		if w.at.ch == ch {
-			return w.topic.localType()
-		}
-	}
-	for r := range p.readers.all() {
-		if r.channel == ch {
-			return r.topic.localType()
-		}
-	}
-	return nil
 }
 
 // stores tells whether an endpoint of this process, about to be announced, announced, or closing, is a replica of a channel
@@ -265,12 +237,19 @@ func (g *groupLog) rebase(c *logCut) (size int64, err error) {
 		defer func() { err = errors.Join(err, w.close(dir)) }()
 	}
 	later := make(map[derecho.ChannelID][]byte) // of channels that this process keeps, and does not store
-	for ch, encode := range c.histories {
-		state := encode() // each is encoded: until then its records are lent
-		if !c.stored[ch] {
-			later[ch] = state
-		} else if err == nil {
+	for ch, cut := range c.histories {          // each is ended: until then its records are lent
+		switch {
+		case err != nil:
+			cut.end()
+			continue
+		case g.set.p.takeAll(t.over, cut) != nil:
+			err = errStopped
+			continue
+		}
+		if state := cut.encode(); c.stored[ch] {
 			err = w.state(ch, stateAt{c.at, state})
+		} else {
+			later[ch] = state
 		}
 	}
 	if err != nil {
@@ -293,20 +272,6 @@ func (g *groupLog) rebase(c *logCut) (size int64, err error) {
 	old, err := readBase(dir)
 	if err != nil {
 		return 0, err
-	}
-	for ch, local := range c.large {
-		if !index.Counts(ch, c.at.Epoch) {
-			c.strangers[ch] = true
-			continue
-		}
-		var read atomic.Uint64
-		s, err := historyOf(dir, &old, ch, local, &read, c.at)
-		if err == nil {
-			err = w.state(ch, stateAt{c.at, s.save()})
-		}
-		if err != nil {
-			return 0, err
-		}
 	}
 	for ch, state := range later {
 		if !index.Counts(ch, c.at.Epoch) {

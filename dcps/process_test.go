@@ -3,6 +3,7 @@ package dcps
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
+
+var historyPiece = flag.Int("history.piece", historyAtOnce, "how many samples of a history are taken, or given, between two passes")
 
 // TestMain lets the test binary be a process of its own that tests start: a publisher, or what attend says.
 func TestMain(m *testing.M) {
@@ -46,6 +49,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	flag.Parse()
+	historyAtOnce = *historyPiece
 	os.Exit(m.Run())
 }
 

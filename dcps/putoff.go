@@ -8,10 +8,18 @@ import (
 )
 
 // What comes while the history of a topic is on its way to this process is put off for those of its readers that want
-// the history. A writer that goes meanwhile, or does not match any more, is put off with that: its reader gets first
-// what was sent to it, and then learns that the match is over.
+// the history; and for each of these on, while it is given what there is (backlog.go). A writer that goes meanwhile, or does not
+// match any more, is put off with that: its reader gets first what was sent to it, and then learns that the match is over.
 
-// putOff is a message that waits for the history, or what became of its writer, which is at its place among the messages.
+// deferral is what is put off, and what waits behind that.
+type deferral struct {
+	putOff   []putOff
+	partings []parting // in the order of where they are
+	done     int       // so many were in putOff before, and are done
+}
+
+// putOff is a message that waits for the history, or what became of its writer, which is at its place among the messages; or that
+// history, which a reader has not been given yet.
 type putOff struct {
 	kind putOffKind
 	w    *endpoint
@@ -20,6 +28,7 @@ type putOff struct {
 	h    InstanceHandle
 	m    derecho.Message // Payload is its own
 	b    beside
+	past *past
 }
 
 type putOffKind uint8
@@ -28,38 +37,46 @@ const (
 	putOffMessage putOffKind = iota
 	putOffChange             // the writer has announced something else
 	putOffEnd                // it is gone
+	putOffHistory
 )
 
 // put puts something off.
-func (c *channel) put(d putOff) {
-	d.info, d.ann = d.w.info, d.w.ann
-	c.putOff = append(c.putOff, d)
+func (d *deferral) put(p putOff) {
+	p.info, p.ann = p.w.info, p.w.ann
+	d.putOff = append(d.putOff, p)
 }
 
-// enter does in the history what was put off.
-func (c *channel) enter(d *putOff) {
-	switch d.kind {
-	case putOffEnd:
-		c.history.end(d.w.key)
-	case putOffChange:
-		c.history.rewrite(d.w.key, d.info, d.ann)
-	default:
+// enter does in a history what was put off.
+func (c *channel) enter(s *store, d *putOff) {
+	switch {
+	case d.kind == putOffEnd:
+		s.end(d.w.key)
+	case d.kind == putOffChange:
+		s.rewrite(d.w.key, d.info, d.ann)
+	case !c.covers(&d.m):
 		then := *d.w
 		then.info, then.ann = d.info, d.ann
-		c.keep(&then, &d.m, d.h)
+		s.add(&then, &d.m, d.h)
+	}
+}
+
+// kept tells the writer of what was put off that it is in a history: what it has sent again is not lost any more by that.
+func (d *putOff) kept() {
+	if d.kind == putOffMessage && d.w.writer != nil && d.m.Flags&flagAgain != 0 {
+		d.w.writer.kept(d.m.WriterSeq)
 	}
 }
 
 // ends tells whether the end of a writer is put off.
-func (c *channel) ends(writer endpointKey) bool {
-	return slices.ContainsFunc(c.putOff, func(d putOff) bool { return d.kind == putOffEnd && d.w.key == writer })
+func (d *deferral) ends(writer endpointKey) bool {
+	return slices.ContainsFunc(d.putOff, func(p putOff) bool { return p.kind == putOffEnd && p.w.key == writer })
 }
 
 // parting is the end of a match that waits for the history, or another QoS of its writer, behind what is put off of that.
 type parting struct {
 	w  *endpoint
 	m  match
-	at int // it is behind so many of channel.putOff
+	at int // it is behind so many that were put off, with those that are done
 	// items begin with the end. The others are what became of the writer since: it may match again, and its process may
 	// have joined again. Or the other QoS is the only one.
 	items []*item
@@ -71,7 +88,7 @@ func (e *parting) over() bool { return e.items[0].kind == itemUnmatched }
 // inform tells the reader of a match what became of the writer.
 func (h *hub) inform(w *endpoint, m match, it *item) {
 	switch c := h.channels[w.at]; {
-	case c != nil && c.awaiting && m.r.durable && c.informLater(w, m, it):
+	case c != nil && m.r.durable && c.informLater(w, m, it):
 	case it.kind == itemUnmatched:
 		h.endMatch(m, it)
 	case it.kind == itemAltered:
@@ -83,59 +100,39 @@ func (h *hub) inform(w *endpoint, m match, it *item) {
 
 // informLater is false if nothing is put off that the reader is to have before.
 func (c *channel) informLater(w *endpoint, m match, it *item) bool {
-	i := len(c.partings) - 1
-	for i >= 0 && (c.partings[i].m.r != m.r || c.partings[i].w.key.origin() != w.key.origin()) {
+	if c.awaiting && c.later(w, m, it) {
+		return true
+	}
+	b := c.backlogOf(m.r)
+	return b != nil && b.later(w, m, it)
+}
+
+func (d *deferral) later(w *endpoint, m match, it *item) bool {
+	i := len(d.partings) - 1
+	for i >= 0 && (d.partings[i].m.r != m.r || d.partings[i].w.key.origin() != w.key.origin()) {
 		i--
 	}
 	placed := it.kind == itemUnmatched || it.kind == itemAltered // among the messages
+	of := func(p putOff) bool { return p.w == w || p.kind == putOffHistory }
 	switch {
 	case i >= 0 && !placed:
-		c.partings[i].items = append(c.partings[i].items, it)
-	case i >= 0, placed && slices.ContainsFunc(c.putOff, func(d putOff) bool { return d.w == w }):
-		c.partings = append(c.partings, parting{w, m, len(c.putOff), []*item{it}})
+		d.partings[i].items = append(d.partings[i].items, it)
+	case i >= 0, placed && slices.ContainsFunc(d.putOff, of):
+		d.partings = append(d.partings, parting{w, m, d.done + len(d.putOff), []*item{it}})
 	default:
 		return false
 	}
 	return true
 }
 
-// recipients are the matches that a message is for which was put off: of each reader the first that is still to end, as it
-// was the one when the message came, or else the one that the writer has now.
-func (c *channel) recipients(w *endpoint) (all []match) {
-	add := func(m match) {
-		if m.r.durable && !slices.ContainsFunc(all, func(o match) bool { return o.r == m.r }) {
-			all = append(all, m)
-		}
-	}
-	for i := range c.partings {
-		if e := &c.partings[i]; e.w == w {
-			add(e.m)
-		}
-	}
-	for _, m := range w.matches {
-		add(m)
-	}
-	return all
-}
-
-// parting is the match of a reader with a stored writer that is still to end; nil if there is none.
-func (c *channel) parting(r *reader, w *storedWriter) *match {
-	for i := range c.partings {
-		if e := &c.partings[i]; e.m.r == r && e.w.key == w.key {
-			return &e.m
-		}
-	}
-	return nil
-}
-
 // allPutOff is endPutOff's n for all.
 const allPutOff = math.MaxInt
 
 // endPutOff does what waits behind no more than n messages.
-func (h *hub) endPutOff(c *channel, n int) {
-	for len(c.partings) > 0 && c.partings[0].at <= n {
-		e := c.partings[0]
-		c.partings = c.partings[1:]
+func (h *hub) endPutOff(d *deferral, n int) {
+	for len(d.partings) > 0 && d.partings[0].at <= n {
+		e := d.partings[0]
+		d.partings = d.partings[1:]
 		h.flush() // what was before it
 		h.part(&e)
 	}
@@ -160,14 +157,23 @@ func (h *hub) endPutOffOf(r *endpoint) {
 		if c == nil {
 			continue
 		}
-		c.partings = slices.DeleteFunc(c.partings, func(e parting) bool {
-			of := e.m.r == r.reader
-			if of {
-				h.dropStream(e.m)
-				e.m.stream = nil
-				h.part(&e)
-			}
-			return of
-		})
+		if b := c.backlogOf(r.reader); b != nil {
+			b.close()
+			h.partAll(&b.deferral, r.reader)
+		}
+		h.partAll(&c.deferral, r.reader)
 	}
+}
+
+// partAll does what was put off of the matches of a reader.
+func (h *hub) partAll(d *deferral, r *reader) {
+	d.partings = slices.DeleteFunc(d.partings, func(e parting) bool {
+		of := e.m.r == r
+		if of {
+			h.dropStream(e.m)
+			e.m.stream = nil
+			h.part(&e)
+		}
+		return of
+	})
 }

@@ -11,13 +11,27 @@ import (
 func (b *bus) awaitsFrom(t *testing.T, at, from *node, w *DataWriter[track]) (arrives func()) {
 	t.Helper()
 	key := w.untyped().at
-	var state []byte
-	require.NoError(t, b.of(from).Upcall(patiently(t), func() { state = from.p.hub.SaveState(key.sg, key.ch)() }))
+	state := b.saved(t, from, key)
 	b.awaits(t, at, w, 1)
-	return func() {
-		require.NoError(t, b.of(at).Upcall(patiently(t), at.p.hub.ReadState(key.sg, key.ch, state)))
-		b.settle(t)
-	}
+	return func() { b.loads(t, at, key, state) }
+}
+
+// saved is the history of a channel as a node has it.
+func (b *bus) saved(t *testing.T, from *node, key channelKey) []byte {
+	t.Helper()
+	var encode func() []byte
+	require.NoError(t, b.of(from).Upcall(patiently(t), func() { encode = from.p.hub.SaveState(key.sg, key.ch) }))
+	return encode()
+}
+
+// loads has a node take over the history of a channel.
+func (b *bus) loads(t *testing.T, at *node, key channelKey, state []byte) {
+	t.Helper()
+	load := at.p.hub.ReadState(key.sg, key.ch, state)
+	b.mu.Lock()
+	b.of(at).load(load)
+	b.mu.Unlock()
+	b.settle(t)
 }
 
 // Presentations with which samples pass a stream, and the one with which they do not.

@@ -155,8 +155,9 @@ func (h *hub) catchUp(w, r *endpoint) {
 	if r.reader == nil || !r.reader.durable {
 		return
 	}
-	if c := h.channels[channelKey{w.at.sg, r.reader.channel}]; c != nil && !c.awaiting {
-		h.replay(r, c)
+	key := channelKey{w.at.sg, r.reader.channel}
+	if c := h.channels[key]; c != nil && !c.awaiting {
+		h.replay(r, key, c)
 	}
 }
 

@@ -44,7 +44,8 @@ func (h *hub) keepOwn(w *endpoint) {
 		c.from = 0
 		for i := range c.putOff {
 			if d := &c.putOff[i]; d.kind != putOffEnd {
-				c.enter(d)
+				c.enter(c.history, d)
+				d.kept()
 			}
 		}
 		c.putOff = nil

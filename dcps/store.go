@@ -2,9 +2,7 @@ package dcps
 
 import (
 	"cmp"
-	"encoding/binary"
-	"errors"
-	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -28,6 +26,7 @@ import (
 type store struct {
 	writers   map[endpointKey]*storedWriter
 	instances map[InstanceHandle]*storedInstance
+	all       []*storedInstance // the same, in no order; see storedInstance.at
 	arrivals  uint64
 	count     int                       // records in instances
 	size      int64                     // of these, about, in a log or on their way
@@ -36,9 +35,11 @@ type store struct {
 	cleaning  dueQueue[*storedInstance] // disposed and without writers
 	expiries  dueQueue[*record]         // with a LIFESPAN
 	free      []*record
-	// lent counts snapshots that are not encoded yet. The polling goroutine raises it; who encodes lowers it, after its
-	// last look at a record, so a record that is recycled at 0 is read by nobody else.
-	lent atomic.Int32
+	// lent counts cuts that are read, or will be. The polling goroutine raises it; who reads lowers it, after its last look at a
+	// record, so a record that is recycled at 0 is read by nobody else.
+	lent    atomic.Int32
+	cuts    uint64 // that were made
+	cutting []*cut // that have not taken all instances
 }
 
 type storedWriter struct {
@@ -63,6 +64,8 @@ type storedInstance struct {
 	lines    []*storedLine
 	disposed *disposal // service_cleanup_delay: it is disposed, and not forgotten yet
 	alarm    int32     // place in store.cleaning
+	at       int       // place in store.all
+	taken    uint64    // by the first so many cuts; what came after those it is newer than
 }
 
 func (in *storedInstance) place() *int32 { return &in.alarm }
@@ -76,8 +79,8 @@ type disposal struct {
 
 // storedLine is what is kept of one writer in one instance.
 type storedLine struct {
-	w            *storedWriter
-	records      []*record // oldest first
+	w *storedWriter
+	recordList
 	unregistered bool
 }
 
@@ -140,12 +143,12 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 	case kindData:
 		s.keep(w, m, h)
 	case kindDispose:
-		s.dispose(w, h, m.Timestamp, m.Flags&flagAgain != 0)
+		s.dispose(w, s.instances[h], m.Timestamp, m.Flags&flagAgain != 0)
 	case kindUnregister:
 		if m.Flags&flagDispose != 0 {
-			s.dispose(w, h, m.Timestamp, m.Flags&flagAgain != 0)
+			s.dispose(w, s.instances[h], m.Timestamp, m.Flags&flagAgain != 0)
 		}
-		s.unregister(w, h)
+		s.unregister(w, s.instances[h])
 	case kindSetEnd:
 		s.endSet(w, w.torn || losesOwn(w.key.id, m.Payload))
 	case kindClosing:
@@ -155,10 +158,10 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 }
 
 func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
-	in := s.instances[h]
 	if w.expiry(m.Timestamp) <= s.clock {
 		return
 	}
+	in := s.instances[h]
 	if in != nil && in.disposed != nil {
 		s.endLife(in, w)
 		in = s.instances[h]
@@ -167,14 +170,14 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 		return
 	}
 	if in == nil {
-		in = &storedInstance{handle: h}
-		s.instances[h] = in
+		in = s.begin(h)
 	}
+	s.touch(in)
 	l := in.line(w)
 	l.unregistered = false
 	// The samples of an open set are on top of those that they will replace when it ends: until then these are the history.
 	inSet := m.Flags&flagInSet != 0
-	full := len(l.records) >= w.keeps()
+	full := l.len() >= w.keeps()
 	if full && (inSet || len(w.open) > 0) {
 		full = l.count(inSet) >= w.keeps()
 	}
@@ -188,11 +191,12 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 // endLife forgets what is left of a disposed instance that a writer begins anew: who comes late would take the two for one. What
 // other writers have in sets that are open comes after the disposal.
 func (s *store) endLife(in *storedInstance, w *storedWriter) {
+	s.touch(in)
 	in.disposed = nil
 	s.cleaning.remove(in)
 	w.open = slices.DeleteFunc(w.open, func(r *record) bool { return r.handle == in.handle })
 	for _, l := range in.lines {
-		l.records = slices.DeleteFunc(l.records, func(r *record) bool {
+		l.removeAll(func(r *record) bool {
 			over := !r.open || r.w == w
 			if over {
 				s.recycle(r)
@@ -200,7 +204,7 @@ func (s *store) endLife(in *storedInstance, w *storedWriter) {
 			return over
 		})
 	}
-	s.removeLines(in.handle, in, func(l *storedLine) bool { return len(l.records) == 0 })
+	s.removeLines(in, func(l *storedLine) bool { return l.len() == 0 })
 }
 
 // put has a line keep a message.
@@ -216,14 +220,14 @@ func (s *store) put(l *storedLine, m *derecho.Message, h InstanceHandle) {
 	} else {
 		s.watch(r)
 	}
-	l.records = append(l.records, r)
+	l.push(r)
 	s.count++
 	s.size += r.size()
 }
 
 // count is how many records are of the open set, or how many are not.
 func (l *storedLine) count(open bool) (n int) {
-	for _, r := range l.records {
+	for _, r := range l.all() {
 		if r.open == open {
 			n++
 		}
@@ -233,13 +237,14 @@ func (l *storedLine) count(open bool) (n int) {
 
 // dropOldest removes the oldest record of the open set, or the oldest that is not of it.
 func (s *store) dropOldest(l *storedLine, open bool) {
-	i := slices.IndexFunc(l.records, func(r *record) bool { return r.open == open })
+	i := slices.IndexFunc(l.all(), func(r *record) bool { return r.open == open })
+	oldest := l.all()[i]
 	if open {
 		w := l.w // a record that is used again is not of the set any more
-		w.open = slices.DeleteFunc(w.open, func(r *record) bool { return r == l.records[i] })
+		w.open = slices.DeleteFunc(w.open, func(r *record) bool { return r == oldest })
 	}
-	s.recycle(l.records[i])
-	l.records = slices.Delete(l.records, i, i+1)
+	s.recycle(oldest)
+	l.remove(i)
 }
 
 // room applies the limits of DURABILITY_SERVICE to a sample for in, which is nil if it would be a new instance.
@@ -249,8 +254,8 @@ func (s *store) room(w *storedWriter, in *storedInstance, ns int64) bool {
 	}
 	held, bySource := 0, w.bySource() && in.bySource()
 	for _, l := range in.lines {
-		if l.w == w || l.w.gone && (!bySource || len(l.records) == 0 || l.latest().message.Timestamp <= ns) {
-			held += len(l.records)
+		if l.w == w || l.w.gone && (!bySource || l.len() == 0 || l.latest().message.Timestamp <= ns) {
+			held += l.len()
 		}
 	}
 	return held >= w.keeps() || s.count < w.maxSamples // it replaces one: keep, trim
@@ -258,9 +263,7 @@ func (s *store) room(w *storedWriter, in *storedInstance, ns int64) bool {
 
 // over tells whether the service_cleanup_delay of an instance is over. Who comes late is told nothing of it from then on. It is
 // forgotten when a message comes that is as late, which is at one place of the order: so all replicas stay the same.
-func (in *storedInstance) over(now int64) bool {
-	return in.disposed != nil && in.disposed.end != 0 && in.disposed.end <= now
-}
+func (d *disposal) over(now int64) bool { return d != nil && d.end != 0 && d.end <= now }
 
 // clean forgets the samples and instances whose LIFESPAN or service_cleanup_delay is over by the timestamp of a message.
 func (s *store) clean(now int64) {
@@ -271,11 +274,11 @@ func (s *store) clean(now int64) {
 		if !ok {
 			return
 		}
-		s.removeLines(in.handle, in, func(*storedLine) bool { return true })
+		s.removeLines(in, func(*storedLine) bool { return true })
 	}
 }
 
-// restore takes over a disposal that another process knows of.
+// restore takes over a disposal that another process knows of. There is no cut yet.
 func (s *store) restore(w *storedWriter, h InstanceHandle, by disposal) {
 	in := s.instances[h]
 	if in == nil {
@@ -291,6 +294,7 @@ func (s *store) restore(w *storedWriter, h InstanceHandle, by disposal) {
 // settle begins the service_cleanup_delay of a disposed instance once nobody writes it any more.
 func (s *store) settle(in *storedInstance) {
 	if in.disposed != nil && in.alarm == 0 && !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return !l.unregistered && !l.w.gone }) {
+		s.touch(in)
 		in.disposed.end = after(s.clock, in.disposed.w.cleanup)
 		s.cleaning.by(in, in.disposed.end)
 	}
@@ -314,11 +318,12 @@ func (s *store) trim(in *storedInstance) {
 	if len(in.lines) < 2 {
 		return
 	}
+	s.touch(in)
 	older := in.order()
 	var latest *storedLine // of what is in no open set: nothing gives way to a set that may never end
 	var last *record
 	for _, l := range in.lines {
-		for _, r := range slices.Backward(l.records) {
+		for _, r := range slices.Backward(l.all()) {
 			if !r.open {
 				if last == nil || older(last, r) {
 					latest, last = l, r
@@ -330,21 +335,21 @@ func (s *store) trim(in *storedInstance) {
 	for latest != nil {
 		total, oldest := latest.count(false), latest
 		for _, l := range in.lines {
-			if l == latest || !l.w.gone || len(l.records) == 0 {
+			if l == latest || !l.w.gone || l.len() == 0 {
 				continue
 			}
-			total += len(l.records)
-			if oldest == latest || older(l.records[0], oldest.records[0]) {
+			total += l.len()
+			if oldest == latest || older(l.oldest(), oldest.oldest()) {
 				oldest = l
 			}
 		}
 		if total <= latest.w.keeps() || oldest == latest {
 			break
 		}
-		s.recycle(oldest.records[0])
-		oldest.records = slices.Delete(oldest.records, 0, 1)
+		s.recycle(oldest.oldest())
+		oldest.removeFirst()
 	}
-	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool { return l.w.gone && len(l.records) == 0 })
+	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool { return l.w.gone && l.len() == 0 })
 }
 
 // order is that in which samples of an instance replace each other: that of their arrival, or where all its writers offer
@@ -402,11 +407,11 @@ func (in *storedInstance) line(w *storedWriter) *storedLine {
 // dispose drops the samples of an instance: those of all writers, or with OWNERSHIP EXCLUSIVE, where the disposal of
 // a writer that is not the owner does not count, its own. A disposal that is sent again (resend.go) comes at a later place of
 // the order than it had, and perhaps for the second time: what others have written since it was made stays.
-func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64, again bool) {
-	in := s.instances[h]
+func (s *store) dispose(w *storedWriter, in *storedInstance, ns int64, again bool) {
 	if in == nil {
 		return
 	}
+	s.touch(in)
 	if again {
 		s.disposeUntil(w, in, ns)
 		return
@@ -418,7 +423,7 @@ func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64, again bool)
 		return
 	}
 	exclusive := w.ann.writer.Ownership.Kind == qos.OwnershipExclusive
-	s.removeLines(h, in, func(l *storedLine) bool { return !exclusive || l.w == w })
+	s.removeLines(in, func(l *storedLine) bool { return !exclusive || l.w == w })
 }
 
 // disposeUntil is dispose for what has a source timestamp up to one. With service_cleanup_delay an instance that somebody has
@@ -426,8 +431,8 @@ func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64, again bool)
 func (s *store) disposeUntil(w *storedWriter, in *storedInstance, ns int64) {
 	since := func(r *record) bool { return r.message.Timestamp > ns }
 	if w.cleanup > 0 {
-		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return slices.ContainsFunc(l.records, since) }) {
-			s.dispose(w, in.handle, ns, false)
+		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return slices.ContainsFunc(l.all(), since) }) {
+			s.dispose(w, in, ns, false)
 		}
 		return
 	}
@@ -436,7 +441,7 @@ func (s *store) disposeUntil(w *storedWriter, in *storedInstance, ns int64) {
 		if exclusive && l.w != w {
 			continue
 		}
-		l.records = slices.DeleteFunc(l.records, func(r *record) bool {
+		l.removeAll(func(r *record) bool {
 			over := !since(r)
 			if over {
 				s.recycle(r)
@@ -444,30 +449,32 @@ func (s *store) disposeUntil(w *storedWriter, in *storedInstance, ns int64) {
 			return over
 		})
 	}
-	s.removeLines(in.handle, in, func(l *storedLine) bool { return len(l.records) == 0 })
+	s.removeLines(in, func(l *storedLine) bool { return l.len() == 0 })
 }
 
-func (s *store) unregister(w *storedWriter, h InstanceHandle) {
-	if in := s.instances[h]; in != nil {
-		for _, l := range in.lines {
-			if l.w == w {
-				l.unregistered = true
-			}
-		}
-		s.settle(in)
+func (s *store) unregister(w *storedWriter, in *storedInstance) {
+	if in == nil {
+		return
 	}
+	for _, l := range in.lines {
+		if l.w == w {
+			s.touch(in)
+			l.unregistered = true
+		}
+	}
+	s.settle(in)
 }
 
 // depart follows a writer that unregisters all it has.
 func (s *store) depart(w *storedWriter, dispose bool, ns int64) {
-	for h, in := range s.instances {
+	for in := range s.each() {
 		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return l.w == w }) {
 			continue
 		}
 		if dispose {
-			s.dispose(w, h, ns, false)
+			s.dispose(w, in, ns, false)
 		}
-		s.unregister(w, h)
+		s.unregister(w, in)
 	}
 }
 
@@ -480,11 +487,11 @@ func (s *store) end(key endpointKey) bool {
 	w.gone = true
 	s.dropOpen(w)
 	if w.ann.writer.Durability.Kind == qos.DurabilityTransientLocal {
-		for h, in := range s.instances {
-			s.removeLines(h, in, func(l *storedLine) bool { return l.w == w })
+		for in := range s.each() {
+			s.removeLines(in, func(l *storedLine) bool { return l.w == w })
 		}
 	} else {
-		for _, in := range s.instances {
+		for in := range s.each() {
 			s.trim(in)
 			s.settle(in)
 		}
@@ -513,7 +520,7 @@ func compareKeys(a, b endpointKey) int {
 
 // used: something is kept of a writer, or disposed by it.
 func (s *store) used(w *storedWriter) bool {
-	for _, in := range s.instances {
+	for in := range s.each() {
 		if in.disposed != nil && in.disposed.w == w {
 			return true
 		}
@@ -526,22 +533,51 @@ func (s *store) used(w *storedWriter) bool {
 	return false
 }
 
-func (s *store) removeLines(h InstanceHandle, in *storedInstance, drop func(*storedLine) bool) {
+func (s *store) removeLines(in *storedInstance, drop func(*storedLine) bool) {
+	s.touch(in)
 	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool {
 		if drop(l) {
-			s.recycle(l.records...)
+			s.recycle(l.all()...)
 			return true
 		}
 		return false
 	})
 	if len(in.lines) == 0 {
-		delete(s.instances, h)
 		s.cleaning.remove(in)
+		s.forgetInstance(in)
 	}
 	if len(s.free) > maxFreeRecords {
 		clear(s.free[maxFreeRecords:])
 		s.free = s.free[:maxFreeRecords]
 	}
+}
+
+// begin makes an instance known.
+func (s *store) begin(h InstanceHandle) *storedInstance {
+	in := &storedInstance{handle: h, at: len(s.all), taken: s.cuts}
+	s.instances[h] = in
+	s.all = append(s.all, in)
+	return in
+}
+
+// each gives all instances, of which who is given one may remove that one.
+func (s *store) each() iter.Seq[*storedInstance] {
+	return func(yield func(*storedInstance) bool) {
+		for i := len(s.all) - 1; i >= 0; i-- {
+			if !yield(s.all[i]) {
+				return
+			}
+		}
+	}
+}
+
+func (s *store) forgetInstance(in *storedInstance) {
+	delete(s.instances, in.handle)
+	last := len(s.all) - 1
+	s.all[in.at] = s.all[last]
+	s.all[in.at].at = in.at
+	s.all[last] = nil
+	s.all = s.all[:last]
 }
 
 // maxFreeRecords bounds what is kept for reuse after many instances went.
@@ -555,9 +591,9 @@ func (s *store) history() []*record {
 // records is history with what is of sets that are open.
 func (s *store) records() []*record {
 	var all []*record
-	for _, in := range s.instances {
+	for in := range s.each() {
 		for _, l := range in.lines {
-			all = append(all, l.records...)
+			all = append(all, l.all()...)
 		}
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
@@ -567,7 +603,7 @@ func (s *store) records() []*record {
 // disposals lists the instances that are disposed and not forgotten, in the order of that.
 func (s *store) disposals() []*storedInstance {
 	var all []*storedInstance
-	for _, in := range s.instances {
+	for in := range s.each() {
 		if in.disposed != nil {
 			all = append(all, in)
 		}
@@ -581,9 +617,9 @@ func (s *store) disposals() []*storedInstance {
 // ended lists the lines whose writer unregistered the instance, or is gone, in the order of their latest sample.
 func (s *store) ended() []*storedLine {
 	var all []*storedLine
-	for _, in := range s.instances {
+	for in := range s.each() {
 		for _, l := range in.lines {
-			if (l.unregistered || l.w.gone) && len(l.records) > 0 {
+			if (l.unregistered || l.w.gone) && l.len() > 0 {
 				all = append(all, l)
 			}
 		}
@@ -592,285 +628,48 @@ func (s *store) ended() []*storedLine {
 	return all
 }
 
-func (l *storedLine) latest() *record { return l.records[len(l.records)-1] }
+func (l *storedLine) latest() *record { return l.array[len(l.array)-1] }
+
+func (l *storedLine) oldest() *record { return l.array[l.first] }
 
 // rekey finds the instances anew, if the handles have another form than those of this process: who saved the state may
-// have another, assignable type. What can not be read is forgotten.
+// have another, assignable type. What can not be read is forgotten. There is no cut of it yet.
 func (s *store) rekey(keys *topic.Keys) {
 	if s.form == keys.Form() {
 		return
 	}
-	before := s.instances
-	s.form, s.instances = keys.Form(), make(map[InstanceHandle]*storedInstance, len(before))
+	before := s.all
+	s.form, s.all, s.instances = keys.Form(), nil, make(map[InstanceHandle]*storedInstance, len(before))
 	for _, in := range before {
-		r := in.latest()
-		if r == nil {
+		var h InstanceHandle
+		r, err := in.latest(), errState
+		if r != nil {
+			h, err = keys.OfSample(r.message.Payload)
+		}
+		if err != nil || s.instances[h] != nil {
+			s.cleaning.remove(in)
+			for _, l := range in.lines {
+				s.recycle(l.all()...)
+			}
 			continue
 		}
-		h, err := keys.OfSample(r.message.Payload)
-		if err != nil {
-			s.removeLines(in.handle, in, func(*storedLine) bool { return true })
-			continue
-		}
-		in.handle = h
 		for _, l := range in.lines {
-			for _, r := range l.records {
+			for _, r := range l.all() {
 				r.handle = h
 			}
 		}
+		in.handle, in.at = h, len(s.all)
 		s.instances[h] = in
-	}
-}
-
-// The state of a store, as it travels to a node that joins the channel. Version 2, little endian:
-//
-//	'H' version  form(u8) of the handles  clock(i64)  count(u32) writers  count(u32) records
-//	writer: node(u64) id(u32) flags(u8) length(u32) announcement [first(u64) last(u64) of the set that is open]
-//	record: writer(u32, index) handle(16) flags(u8) epoch(u32) seq(u64) writerSeq(u64) timestamp(i64) length(u32) sample
-//
-// Records come in the order of their arrival. Version 1, which logs may have, is without form and clock.
-const (
-	stateMagic       = 'H'
-	stateVersion     = 2
-	stateWithoutForm = 1 // the version before
-	stateGone        = 1 // flags of a writer: it has ended
-	stateTorn        = 2 // it is in a coherent set whose beginning was lost
-	stateInSet       = 4 // it is in one that was not, whose numbers follow. Not of states of earlier versions
-	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
-	stateOpen        = 2 // it is of a coherent set that has not ended
-	stateDisposed    = 4 // it is the latest of its instance, which is disposed since: when(i64) and when it is forgotten(i64) follow the sample
-	stateDisposedBy  = 8 // by another writer, whose index(u32) follows that. Not of states of earlier versions
-	stateWriterSize  = 8 + 4 + 1 + 4
-	stateRecordSize  = 4 + 16 + 1 + 4 + 8 + 8 + 8 + 4
-)
-
-var errState = errors.New("history of a peer is malformed")
-
-func (s *store) save() []byte { return s.snapshot()() }
-
-// snapshot takes the state as it is, quickly: references to what is kept. What it returns encodes it, once, on any
-// goroutine, while the store goes on.
-func (s *store) snapshot() func() []byte {
-	type writer struct {
-		w     *storedWriter
-		flags byte
-		info  []byte
-		set   storedSet
-	}
-	var writers []writer
-	for _, w := range s.writers {
-		flags := boolByte(w.gone)*stateGone | boolByte(w.torn)*stateTorn | boolByte(w.set.first != 0)*stateInSet
-		writers = append(writers, writer{w, flags, w.info, w.set})
-	}
-	var records []*record
-	last := make(map[*record]bool)
-	open := make(map[*record]bool)
-	disposed := make(map[*record]disposal)
-	for _, in := range s.instances {
-		if r := in.latest(); r != nil && in.disposed != nil {
-			disposed[r] = *in.disposed
-		}
-		for _, l := range in.lines {
-			records = append(records, l.records...)
-			for _, r := range l.records {
-				if r.open {
-					open[r] = true
-				}
-			}
-			if l.unregistered && len(l.records) > 0 {
-				last[l.latest()] = true
-			}
-		}
-	}
-	// Until it is encoded no record is filled anew: see recycle.
-	s.lent.Add(1)
-	form, clock := s.form, s.clock
-	return func() []byte {
-		defer s.lent.Add(-1)
-		le := binary.LittleEndian
-		slices.SortFunc(writers, func(a, b writer) int { return compareKeys(a.w.key, b.w.key) })
-		slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
-		out := []byte{stateMagic, stateVersion, byte(form)}
-		out = le.AppendUint64(out, uint64(clock))
-		index := make(map[*storedWriter]uint32, len(writers))
-		out = le.AppendUint32(out, uint32(len(writers)))
-		for i, w := range writers {
-			index[w.w] = uint32(i)
-			out = le.AppendUint64(out, uint64(w.w.key.node))
-			out = le.AppendUint32(out, uint32(w.w.key.id))
-			out = append(out, w.flags)
-			out = le.AppendUint32(out, uint32(len(w.info)))
-			out = append(out, w.info...)
-			if w.flags&stateInSet != 0 {
-				out = le.AppendUint64(out, w.set.first)
-				out = le.AppendUint64(out, w.set.last)
-			}
-		}
-		out = le.AppendUint32(out, uint32(len(records)))
-		for _, r := range records {
-			m := &r.message
-			out = le.AppendUint32(out, index[r.w])
-			out = append(out, r.handle[:]...)
-			by, isDisposed := disposed[r]
-			byOther := isDisposed && by.w != r.w
-			out = append(out, boolByte(last[r])*stateUnregisters|boolByte(open[r])*stateOpen|
-				boolByte(isDisposed)*stateDisposed|boolByte(byOther)*stateDisposedBy)
-			out = le.AppendUint32(out, m.Epoch)
-			out = le.AppendUint64(out, m.Seq)
-			out = le.AppendUint64(out, m.WriterSeq)
-			out = le.AppendUint64(out, uint64(m.Timestamp))
-			out = le.AppendUint32(out, uint32(len(m.Payload)))
-			out = append(out, m.Payload...)
-			if isDisposed {
-				out = le.AppendUint64(out, uint64(by.ns))
-				out = le.AppendUint64(out, uint64(by.end))
-				if byOther {
-					out = le.AppendUint32(out, index[by.w])
-				}
-			}
-		}
-		return out
+		s.all = append(s.all, in)
 	}
 }
 
 // latest is the record of the instance that came last; nil if it has none.
 func (in *storedInstance) latest() (latest *record) {
 	for _, l := range in.lines {
-		if len(l.records) > 0 && (latest == nil || l.latest().arrival > latest.arrival) {
+		if l.len() > 0 && (latest == nil || l.latest().arrival > latest.arrival) {
 			latest = l.latest()
 		}
 	}
 	return latest
-}
-
-func boolByte(v bool) byte {
-	if v {
-		return 1
-	}
-	return 0
-}
-
-// loadStore reads what a peer saved: anything may come.
-func loadStore(b []byte) (*store, error) {
-	a := archive{buf: b, dec: true}
-	var magic, version uint8
-	a.u8(&magic)
-	a.u8(&version)
-	if a.err != nil || magic != stateMagic || version != stateVersion && version != stateWithoutForm {
-		return nil, fmt.Errorf("%w: it does not begin with version %d or %d of the format", errState, stateWithoutForm, stateVersion)
-	}
-	s := newStore()
-	if version != stateWithoutForm {
-		unsigned(&a, &s.form, 1)
-		a.i64(&s.clock)
-	}
-	var n uint32
-	a.u32(&n)
-	if a.err != nil {
-		return nil, fmt.Errorf("%w: %w", errState, a.err)
-	}
-	if int64(n)*stateWriterSize > int64(len(b)) {
-		return nil, fmt.Errorf("%w: %d writers in %d bytes", errState, n, len(b))
-	}
-	writers := make([]*storedWriter, n)
-	for i := range writers {
-		w, err := loadWriter(&a)
-		if err != nil {
-			return nil, err
-		}
-		writers[i] = w
-		s.writers[w.key] = w
-	}
-	a.u32(&n)
-	if a.err != nil {
-		return nil, fmt.Errorf("%w: %w", errState, a.err)
-	}
-	if int64(n)*stateRecordSize > int64(len(b)) {
-		return nil, fmt.Errorf("%w: %d samples in %d bytes", errState, n, len(b))
-	}
-	for range n {
-		if err := s.loadRecord(&a, writers); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-func loadWriter(a *archive) (*storedWriter, error) {
-	var node uint64
-	var id uint32
-	var flags uint8
-	var info []byte
-	var set storedSet
-	a.u64(&node)
-	a.u32(&id)
-	a.u8(&flags)
-	a.octets(&info)
-	if flags&stateInSet != 0 {
-		a.u64(&set.first)
-		a.u64(&set.last)
-	}
-	if a.err != nil {
-		return nil, fmt.Errorf("%w: %w", errState, a.err)
-	}
-	ann, err := decodeAnnouncement(info)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errState, err)
-	}
-	if !ann.writes {
-		return nil, fmt.Errorf("%w: the announcement of a reader among its writers", errState)
-	}
-	w := newStoredWriter(endpointKey{derecho.NodeID(node), derecho.EndpointID(id)}, info, ann)
-	w.gone, w.torn, w.set = flags&stateGone != 0, flags&stateTorn != 0, set
-	return w, nil
-}
-
-func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
-	var index uint32
-	var flags uint8
-	var m derecho.Message
-	var h InstanceHandle
-	a.u32(&index)
-	copy(h[:], a.take(len(h)))
-	a.u8(&flags)
-	a.u32(&m.Epoch)
-	a.u64(&m.Seq)
-	a.u64(&m.WriterSeq)
-	a.i64(&m.Timestamp)
-	a.octets(&m.Payload)
-	var by disposal
-	if flags&stateDisposed != 0 {
-		a.i64(&by.ns)
-		a.i64(&by.end)
-	}
-	disposer := index
-	if flags&stateDisposedBy != 0 {
-		a.u32(&disposer)
-	}
-	if a.err != nil {
-		return fmt.Errorf("%w: %w", errState, a.err)
-	}
-	if n := max(index, disposer); int64(n) >= int64(len(writers)) {
-		return fmt.Errorf("%w: a sample of writer %d of %d", errState, n, len(writers))
-	}
-	w := writers[index]
-	m.Kind, m.Sender, m.Writer = kindData, w.key.node, w.key.id
-	if flags&stateOpen != 0 {
-		m.Flags = flagInSet
-	}
-	s.clock = max(s.clock, m.Timestamp)
-	in := s.instances[h]
-	if in == nil {
-		in = &storedInstance{handle: h}
-		s.instances[h] = in
-	}
-	s.put(in.line(w), &m, h) // limits, and those before, had their say where it was kept
-	if flags&stateUnregisters != 0 {
-		s.unregister(w, h)
-	}
-	if flags&stateDisposed != 0 {
-		s.clock = max(s.clock, by.ns)
-		s.restore(writers[disposer], h, by)
-	}
-	return nil
 }

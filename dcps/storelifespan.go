@@ -48,24 +48,19 @@ func (s *store) expire() {
 }
 
 func (s *store) forget(in *storedInstance, r *record) {
+	s.touch(in)
 	for _, l := range in.lines {
 		i := -1
 		if l.w == r.w {
-			i = slices.Index(l.records, r)
+			i = slices.Index(l.all(), r)
 		}
-		switch {
-		case i < 0:
-			continue
-		case i == 0: // as a rule, and there may be many
-			l.records[0] = nil
-			l.records = l.records[1:]
-		default:
-			l.records = slices.Delete(l.records, i, i+1)
+		if i >= 0 {
+			l.remove(i)
+			s.recycle(r)
+			break
 		}
-		s.recycle(r)
-		break
 	}
-	s.removeLines(in.handle, in, func(l *storedLine) bool { return len(l.records) == 0 })
+	s.removeLines(in, func(l *storedLine) bool { return l.len() == 0 })
 	if len(in.lines) > 0 { // others count that did not beside it
 		s.trim(in)
 		s.settle(in)
@@ -83,9 +78,9 @@ func (s *store) rewrite(key endpointKey, info []byte, ann *announcement) {
 	if lifespanOf(&ann.writer) == was {
 		return
 	}
-	for _, in := range s.instances {
+	for in := range s.each() {
 		for _, l := range in.lines {
-			for _, r := range l.records {
+			for _, r := range l.all() {
 				if l.w == w && !r.open {
 					s.watch(r)
 				}

@@ -82,24 +82,68 @@ func TestLoadedStateHasWhoDisposed(t *testing.T) {
 	require.Equal(t, s.save(), got.save())
 }
 
+// drawnHistory draws what comes of some writers.
+type drawnHistory struct {
+	sending
+	writers []*endpoint
+	gone    map[*endpoint]bool
+}
+
+func drawWriters(t *rapid.T, change func(*qos.DataWriter)) *drawnHistory {
+	d := &drawnHistory{gone: make(map[*endpoint]bool)}
+	for i := range 3 {
+		d.writers = append(d.writers, aWriter(derecho.NodeID(i+1), func(q *qos.DataWriter) {
+			if rapid.Bool().Draw(t, "keep all") {
+				keepAll(q)
+			} else {
+				q.History.Depth = int32(rapid.IntRange(1, 4).Draw(t, "depth"))
+			}
+			q.DurabilityService.MaxSamples = int32(rapid.SampledFrom([]int{qos.LengthUnlimited, 3, 6}).Draw(t, "max_samples"))
+			q.DurabilityService.ServiceCleanupDelay = rapid.SampledFrom([]time.Duration{0, 10, 25}).Draw(t, "service_cleanup_delay")
+			q.Lifespan.Duration = rapid.SampledFrom([]time.Duration{qos.Infinite, 5, 20}).Draw(t, "lifespan")
+			change(q)
+		}))
+	}
+	return d
+}
+
+// message draws one, of one of so many instances; false if its writer has gone.
+func (d *drawnHistory) message(t *rapid.T, instances int32) (w *endpoint, m *derecho.Message, h InstanceHandle, ok bool) {
+	w = rapid.SampledFrom(d.writers).Draw(t, "writer")
+	if d.gone[w] {
+		return nil, nil, h, false
+	}
+	kind, flags := kindData, uint8(0)
+	switch rapid.IntRange(0, 12).Draw(t, "what") {
+	case 0:
+		kind = kindDispose
+	case 1:
+		kind = kindUnregister
+	case 2, 3, 4:
+		flags = flagInSet | uint8(rapid.SampledFrom([]int{0, flagSetBegin}).Draw(t, "begins"))
+	case 5:
+		kind = kindSetEnd
+	case 6:
+		kind = kindNothing
+		d.gone[w] = true
+	}
+	at := int64(d.seq) + rapid.Int64Range(-10, 5).Draw(t, "at")
+	h = instanceHandle(rapid.Int32Range(1, instances).Draw(t, "instance"))
+	return w, d.sending.message(kind, flags, at), h, true
+}
+
+// follow has a history follow it.
+func (d *drawnHistory) follow(s *store, w *endpoint, m *derecho.Message, h InstanceHandle) {
+	s.add(w, m, h)
+	if d.gone[w] {
+		s.end(w.key)
+	}
+}
+
 // Whatever was kept, who takes over the state goes on like who gave it.
 func TestLoadedStateGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, m := newStore(), sending{}
-		var writers []*endpoint
-		for i := range 3 {
-			writers = append(writers, aWriter(derecho.NodeID(i+1), func(q *qos.DataWriter) {
-				if rapid.Bool().Draw(t, "keep all") {
-					keepAll(q)
-				} else {
-					q.History.Depth = int32(rapid.IntRange(1, 4).Draw(t, "depth"))
-				}
-				q.DurabilityService.MaxSamples = int32(rapid.SampledFrom([]int{qos.LengthUnlimited, 3, 6}).Draw(t, "max_samples"))
-				q.DurabilityService.ServiceCleanupDelay = rapid.SampledFrom([]time.Duration{0, 10, 25}).Draw(t, "service_cleanup_delay")
-				q.Lifespan.Duration = rapid.SampledFrom([]time.Duration{qos.Infinite, 5, 20}).Draw(t, "lifespan")
-			}))
-		}
-		gone := make(map[*endpoint]bool)
+		s, d := newStore(), drawWriters(t, func(*qos.DataWriter) {})
 		var loaded *store
 		for range rapid.IntRange(1, 60).Draw(t, "messages") {
 			if loaded == nil && rapid.IntRange(0, 9).Draw(t, "take over") == 0 {
@@ -107,34 +151,13 @@ func TestLoadedStateGoesOnAlike(t *testing.T) {
 				loaded, err = loadStore(s.save())
 				require.NoError(t, err)
 			}
-			w := rapid.SampledFrom(writers).Draw(t, "writer")
-			if gone[w] {
+			w, m, h, ok := d.message(t, 3)
+			if !ok {
 				continue
 			}
-			kind, flags := kindData, uint8(0)
-			switch rapid.IntRange(0, 12).Draw(t, "what") {
-			case 0:
-				kind = kindDispose
-			case 1:
-				kind = kindUnregister
-			case 2, 3, 4:
-				flags = flagInSet | uint8(rapid.SampledFrom([]int{0, flagSetBegin}).Draw(t, "begins"))
-			case 5:
-				kind = kindSetEnd
-			case 6:
-				kind = kindNothing
-				gone[w] = true
-			}
-			at := int64(m.seq) + rapid.Int64Range(-10, 5).Draw(t, "at")
-			h := instanceHandle(int32(rapid.IntRange(1, 3).Draw(t, "instance")))
-			msg := m.message(kind, flags, at)
 			for _, s := range []*store{s, loaded} {
-				if s == nil {
-					continue
-				}
-				s.add(w, msg, h)
-				if gone[w] {
-					s.end(w.key)
+				if s != nil {
+					d.follow(s, w, m, h)
 				}
 			}
 			if loaded != nil {
@@ -145,7 +168,7 @@ func TestLoadedStateGoesOnAlike(t *testing.T) {
 			for _, in := range s.instances {
 				require.NotEmpty(t, in.lines)
 				for _, l := range in.lines {
-					n += len(l.records)
+					n += l.len()
 				}
 			}
 			require.Equal(t, n, s.count)

@@ -1,10 +1,6 @@
 package dcps
 
-import (
-	"slices"
-
-	"github.com/omg-dds-go/dds/derecho"
-)
+import "github.com/omg-dds-go/dds/derecho"
 
 // Coherent sets in a history: what is in one counts when it has ended, and is on top of what it will replace until then. Who is
 // given the history in the midst of a set gets what there is of it, too, and shows it with what comes of it later (hub.giveOpen).
@@ -51,6 +47,9 @@ func (s *store) endSet(w *storedWriter, lost bool) {
 	}
 	for _, r := range w.open {
 		if r.w == w {
+			if in := s.instances[r.handle]; in != nil {
+				s.touch(in)
+			}
 			r.open = false
 			s.watch(r)
 		}
@@ -59,7 +58,7 @@ func (s *store) endSet(w *storedWriter, lost bool) {
 	w.open, w.set = nil, storedSet{}
 }
 
-// settleSet has the samples of a set that has ended replace those before them.
+// settleSet has the samples of a set that has ended replace those before them. Their instances were touched when it ended.
 func (s *store) settleSet(w *storedWriter) {
 	for _, r := range w.open {
 		in := s.instances[r.handle]
@@ -67,7 +66,7 @@ func (s *store) settleSet(w *storedWriter) {
 			continue // disposed, or by now the record of another sample
 		}
 		for _, l := range in.lines {
-			for l.w == w && len(l.records) > w.keeps() {
+			for l.w == w && l.len() > w.keeps() {
 				s.dropOldest(l, false)
 			}
 		}
@@ -82,10 +81,11 @@ func (s *store) dropOpen(w *storedWriter) {
 		return
 	}
 	w.open = nil
-	for h, in := range s.instances {
+	for in := range s.each() {
+		s.touch(in)
 		for _, l := range in.lines {
 			if l.w == w {
-				l.records = slices.DeleteFunc(l.records, func(r *record) bool {
+				l.removeAll(func(r *record) bool {
 					if r.open {
 						s.count--
 						s.size -= r.size()
@@ -94,6 +94,6 @@ func (s *store) dropOpen(w *storedWriter) {
 				})
 			}
 		}
-		s.removeLines(h, in, func(l *storedLine) bool { return len(l.records) == 0 })
+		s.removeLines(in, func(l *storedLine) bool { return l.len() == 0 })
 	}
 }

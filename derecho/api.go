@@ -164,7 +164,7 @@ type Handler interface {
 	Reclaim(sg SubgroupID)
 	// SaveState takes the state of a channel for a node that starts to receive it: exactly what was
 	// delivered so far. It takes it quickly; what it returns is called once, on a goroutine of its own,
-	// while deliveries go on, and encodes it. nil if there is no state.
+	// while deliveries go on, and encodes it. It may wait for upcalls (Node.Upcall). nil if there is no state.
 	SaveState(sg SubgroupID, ch ChannelID) (encode func() []byte)
 	// AwaitState says that this node, from epoch from on, starts to keep the state of ch on sg; if from is 0, that it
 	// starts to receive ch without keeping its state, which it may still be asked for if it has kept it until now. If
@@ -175,9 +175,10 @@ type Handler interface {
 	// until now.
 	AwaitState(sg SubgroupID, ch ChannelID, from uint32, pending bool)
 	// ReadState decodes a state that has come, which is not called on the polling goroutine but on one of
-	// its own. What it returns is an upcall like the others, and takes the state over; it is not called
-	// if another state is on its way by then.
-	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func())
+	// its own. What it returns is an upcall like the others, and takes the state over. It is called until it
+	// returns true, once a pass, with other upcalls in between, so that none of these calls need take long; and not any more
+	// if another state is on its way by then. That of a nil state returns true at once.
+	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func() (done bool))
 	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. If this one has joined again
 	// and its endpoints that need the log are left out until it can be used, that is a LogError which is Refused.
 	// EndpointAdded follows for each when it is announced, and nil when all are.

@@ -12,21 +12,23 @@ type counter struct {
 	each     func(*Message) // may be nil
 }
 
-func (c *counter) EndpointAdded(Endpoint)                            {}
-func (c *counter) EndpointRemoved(Endpoint)                          {}
-func (c *counter) EndpointChanged(Endpoint)                          {}
-func (c *counter) Viewed(View)                                       {}
-func (c *counter) NodeJoined(NodeID)                                 {}
-func (c *counter) NodeLeft(NodeID)                                   {}
-func (c *counter) Entered(NodeID)                                    {}
-func (c *counter) Silence(NodeID, time.Duration)                     {}
-func (c *counter) NodeFailed(NodeID)                                 {}
-func (c *counter) Isolated(error)                                    {}
-func (c *counter) Undelivered(SubgroupID, []Message)                 {}
-func (c *counter) Excluded(error)                                    {}
-func (c *counter) AwaitState(SubgroupID, ChannelID, uint32, bool)    {}
-func (c *counter) SaveState(SubgroupID, ChannelID) func() []byte     { return nil }
-func (c *counter) ReadState(SubgroupID, ChannelID, []byte) func()    { return func() {} }
+func (c *counter) EndpointAdded(Endpoint)                         {}
+func (c *counter) EndpointRemoved(Endpoint)                       {}
+func (c *counter) EndpointChanged(Endpoint)                       {}
+func (c *counter) Viewed(View)                                    {}
+func (c *counter) NodeJoined(NodeID)                              {}
+func (c *counter) NodeLeft(NodeID)                                {}
+func (c *counter) Entered(NodeID)                                 {}
+func (c *counter) Silence(NodeID, time.Duration)                  {}
+func (c *counter) NodeFailed(NodeID)                              {}
+func (c *counter) Isolated(error)                                 {}
+func (c *counter) Undelivered(SubgroupID, []Message)              {}
+func (c *counter) Excluded(error)                                 {}
+func (c *counter) AwaitState(SubgroupID, ChannelID, uint32, bool) {}
+func (c *counter) SaveState(SubgroupID, ChannelID) func() []byte  { return nil }
+func (c *counter) ReadState(SubgroupID, ChannelID, []byte) func() bool {
+	return func() bool { return true }
+}
 func (c *counter) Reclaim(SubgroupID)                                {}
 func (c *counter) LogFailed(SubgroupID, NodeID, error)               {}
 func (c *counter) LeftOut(SubgroupID, ChannelID, EndpointID, uint64) {}

@@ -125,8 +125,11 @@ func (r *recorder) SaveState(_ SubgroupID, ch ChannelID) func() []byte {
 	}
 	return func() []byte { return all }
 }
-func (r *recorder) ReadState(_ SubgroupID, _ ChannelID, state []byte) func() {
-	return func() { r.note(func() { r.loaded = append(r.loaded, string(state)) }) }
+func (r *recorder) ReadState(_ SubgroupID, _ ChannelID, state []byte) func() bool {
+	return func() bool {
+		r.note(func() { r.loaded = append(r.loaded, string(state)) })
+		return true
+	}
 }
 func (r *recorder) LogFailed(_ SubgroupID, _ NodeID, err error) { r.note(func() { r.failed = err }) }
 func (r *recorder) LeftOut(_ SubgroupID, ch ChannelID, w EndpointID, upTo uint64) {

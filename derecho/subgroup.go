@@ -588,15 +588,18 @@ func (g *subgroup) came(s channelState) {
 	})
 }
 
-// loaded takes it over, unless it is not the one that this node waits for any more.
-func (g *subgroup) loaded(s channelState, load func()) {
+// loaded takes it over, pass by pass, unless it is not the one that this node waits for any more.
+func (g *subgroup) loaded(s channelState, load func() (done bool)) {
 	if !g.awaits(s) && !mutant.Is("load-any-epoch") {
+		return
+	}
+	if !load() && !mutant.Is("load-unfinished") {
+		g.m.shell.post(func(*machine) { g.loaded(s, load) })
 		return
 	}
 	delete(g.loading, s.channel)
 	delete(g.awaiting, s.channel)
 	delete(g.unsure, s.channel)
-	load()
 	g.logState(s)
 	g.tellLoaded(s)
 	g.serve()

@@ -505,7 +505,14 @@ func (s *channelState) join() {
 	if len(s.pieces) == 1 {
 		s.state = s.pieces[0]
 	} else {
-		s.state = slices.Concat(s.pieces...)
+		size := 0
+		for _, b := range s.pieces {
+			size += len(b)
+		}
+		s.state = make([]byte, 0, size) // not slices.Concat: it clears a large one at once, and no goroutine runs meanwhile
+		for _, b := range s.pieces {
+			s.state = append(s.state, b...)
+		}
 	}
 	s.pieces = nil
 }

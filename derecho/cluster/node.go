@@ -566,9 +566,20 @@ func (p *process) SaveState(_ derecho.SubgroupID, ch derecho.ChannelID) func() [
 	return func() []byte { return []byte(state) }
 }
 
-// ReadState implements derecho.Handler.
-func (p *process) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() {
-	return func() { p.load(sg, ch, state) }
+// ReadState implements derecho.Handler. To take the state over may need several passes.
+func (p *process) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() bool {
+	passes := 0
+	if state != nil && p.run.plan.Passes > 0 {
+		passes = p.run.loads.IntN(p.run.plan.Passes + 1)
+	}
+	return func() bool {
+		if passes > 0 {
+			passes--
+			return false
+		}
+		p.load(sg, ch, state)
+		return true
+	}
 }
 
 func (p *process) load(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {

@@ -126,6 +126,7 @@ type Plan struct {
 	Memory                   bool   // some processes keep stored channels in memory, until they begin a log
 	Large                    bool   // some messages do not fit their ring, which grows for them
 	Piece                    int    // bytes of a state in one message; 0: all of it
+	Passes                   int    // most that it takes to take a state over, besides one
 	Storm                    string // its kind, "" for none
 	Waves                    int    // of a storm
 	Spindle                  derecho.Spindle
@@ -191,7 +192,7 @@ func (p Plan) String() string {
 	if p.Spindle != (derecho.Spindle{}) {
 		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
-	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, cut off by refusals %v, ended links lose %v, memory %v, large %v, pieces of %d, silent after %d",
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, cut off by refusals %v, ended links lose %v, memory %v, large %v, pieces of %d, up to %d passes to load, silent after %d",
 		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound,
-		p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Loses, p.Memory, p.Large, p.Piece, p.Silence)
+		p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Loses, p.Memory, p.Large, p.Piece, 1+p.Passes, p.Silence)
 }

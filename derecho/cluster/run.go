@@ -58,6 +58,7 @@ type run struct {
 	changes  *rand.Rand // for changes of endpoints
 	lies     *rand.Rand // for disks that lie
 	memories *rand.Rand // for processes that keep stored channels without a log
+	loads    *rand.Rand // for how many passes it takes to take a state over
 	larges   *rand.Rand // for messages that do not fit their ring
 	breaks   *rand.Rand // for splits, and disks that do not answer
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
@@ -101,6 +102,7 @@ func Run(seed uint64, o Options) *Result {
 		lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
 		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)),
 		memories: rand.New(rand.NewPCG(seed, 0x3e3)), larges: rand.New(rand.NewPCG(seed, 0x6120)),
+		loads:  rand.New(rand.NewPCG(seed, 0x10ad)),
 		breaks: rand.New(rand.NewPCG(seed, 0xb4ea)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
@@ -117,6 +119,9 @@ func Run(seed uint64, o Options) *Result {
 	r.plan.Large = o.Large || seed%16 == 15 && (o.Storm == "" || seed%32 == 31)
 	if r.torn = seed%8 == 0; r.torn {
 		r.plan.Piece = 300
+	}
+	if seed%8 == 4 && (o.Storm == "" || seed%16 == 12) {
+		r.plan.Passes = 3
 	}
 	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0
 	w.Foretold = r.plan.Foretold

@@ -190,6 +190,15 @@ func (c *child) command(verb string, args []string) (string, error) {
 		return c.fill(args[0], n(1))
 	case "recall": // TOPIC: what a reader that comes late is given, as WRITER NUMBER ...
 		return c.recall(args[0])
+	case "stock": // SAMPLES INSTANCES: write them to a topic that keeps all
+		return "", c.stock(n(0), n(1))
+	case "draw": // what a reader of that is given, as NS SAMPLES
+		return c.draw()
+	case "trouble": // what the participant says is wrong
+		if err := c.p.Err(); err != nil {
+			return strings.ReplaceAll(err.Error(), "\n", "; "), nil
+		}
+		return "", nil
 	case "count": // samples that all readers of TOPIC had
 		sum := int64(0)
 		for _, r := range c.topics[args[0]].readers {

@@ -62,11 +62,21 @@ func (ts times) String() string {
 // gaps gives the longest time without a delivery at each reader of a topic in the records, between two moments.
 func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) (longest []gap) {
 	f.t.Helper()
+	for _, gs := range f.gapsOf(topic, from, to, of...) {
+		longest = append(longest, gs...)
+	}
+	return longest
+}
+
+// gapsOf gives them process by process.
+func (f *fleet) gapsOf(topic string, from, to time.Time, of ...*process) [][]gap {
+	f.t.Helper()
 	f.pass(10 * time.Millisecond) // what comes next belongs to it
+	longest := make([][]gap, len(of))
 	for _, p := range f.running {
 		told, err := readRecord(p.record)
 		require.NoError(f.t, err)
-		if slices.Contains(of, p) {
+		if at := slices.Index(of, p); at >= 0 {
 			perReader := map[string][]delivery{}
 			for _, d := range told.deliveries {
 				if d.topic == topic {
@@ -74,13 +84,12 @@ func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) (longest 
 				}
 			}
 			for _, ds := range perReader {
-				longest = append(longest, longestGap(ds, from.UnixNano(), to.UnixNano()))
+				g := longestGap(ds, from.UnixNano(), to.UnixNano())
+				f.stops.explain(&g, from, to)
+				longest[at] = append(longest[at], g)
 			}
 		}
 		require.NoError(f.t, os.Truncate(p.record, 0)) // all of it is looked at
-	}
-	for i := range longest {
-		f.stops.explain(&longest[i], from, to)
 	}
 	return longest
 }

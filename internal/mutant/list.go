@@ -110,6 +110,7 @@ var List = []Mutant{
 	{"transfer-unloaded", "a state is handed on before it has come"},
 	{"state-sent-once", "a state that was on its way when the link ended, or not sent yet, does not go over the next one"},
 	{"load-any-epoch", "a state is taken for that of another epoch"},
+	{"load-unfinished", "a state that is taken over in several passes counts as taken over after the first"},
 	{"owed-outdated", "a node that gets a later state of a channel waits for it with an epoch as of which it owed one"},
 
 	// Logs, and restart from them.

@@ -162,6 +162,35 @@ func TestWriterComesWhileTheHistoryIsGiven(t *testing.T) {
 	require.Zero(t, d.bus.lent(t, b, w))
 }
 
+// Of a topic with histories on several subgroups a reader has all when it has the last one, be one given at once and the
+// other not.
+func TestSeveralHistoriesAreGiven(t *testing.T) {
+	kinds := []qos.DurabilityKind{qos.DurabilityTransientLocal, qos.DurabilityPersistent}
+	for _, samples := range [][2]int32{{3, 100}, {100, 3}} {
+		d := onCore(t, Settings{})
+		n := d.nodeAt(t, t.TempDir())
+		for i, kind := range kinds {
+			w := n.writer(t, durably(kind, blocking(patience), keepAll, func(q *qos.DataWriter) { q.DurabilityService.HistoryKind = qos.HistoryKeepAll }))
+			for v := range samples[i] {
+				write(t, w, int32(i), v)
+			}
+			require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+		}
+		require.NoError(t, n.p.core.Upcall(patiently(t), func() { n.p.hub.atOnce = 20 }))
+		wants := durableReader(qos.DurabilityTransientLocal)
+		wants.History.Kind = qos.HistoryKeepAll
+		for range 20 {
+			r := n.reader(t, wants)
+			require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+			s, err := r.Take()
+			require.NoError(t, err)
+			require.Equal(t, 103, s.Len())
+			s.Close()
+			require.NoError(t, r.Close())
+		}
+	}
+}
+
 // While a writer goes on, readers come to a history that is given in many pieces, in a process that has it and in one that has
 // not: each gets all of it, in order, and nothing twice.
 func TestCoreLargeHistoryIsGivenInPieces(t *testing.T) {

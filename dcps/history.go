@@ -191,15 +191,21 @@ func (h *hub) durableReaders(ch derecho.ChannelID) iter.Seq[*endpoint] {
 
 // startHistory gives a new reader of this process the history that the process has already.
 func (h *hub) startHistory(r *endpoint) {
+	var all []*backlog // first: it has all history when the last of them is given
 	if r.reader.durable {
 		for _, sg := range r.reader.subgroups {
 			key := channelKey{sg, r.reader.channel}
 			if c := h.channels[key]; c != nil && !c.awaiting {
-				h.replay(r, key, c)
+				all = append(all, h.owe(r, key, c))
 			}
 		}
 	}
-	h.endHistory(r)
+	for _, b := range all {
+		h.work(b)
+	}
+	if len(all) == 0 {
+		h.endHistory(r)
+	}
 }
 
 // endHistory tells a reader that it has all history, once no subgroup owes it any.
@@ -215,8 +221,8 @@ func (h *hub) endHistory(r *endpoint) {
 	r.reader.post(it, it)
 }
 
-// replay gives a reader the samples of a history that it is entitled to.
-func (h *hub) replay(r *endpoint, key channelKey, c *channel) {
+// owe puts off that a reader is given the samples of a history that it is entitled to.
+func (h *hub) owe(r *endpoint, key channelKey, c *channel) *backlog {
 	b, p := c.backlogFor(r, key), newPast(c.history.cut())
 	b.history(p)
 	p.begun()
@@ -227,7 +233,7 @@ func (h *hub) replay(r *endpoint, key channelKey, c *channel) {
 			}
 		}
 	}
-	h.work(b)
+	return b
 }
 
 // since is what became of an instance behind a record.

@@ -157,7 +157,7 @@ func (h *hub) catchUp(w, r *endpoint) {
 	}
 	key := channelKey{w.at.sg, r.reader.channel}
 	if c := h.channels[key]; c != nil && !c.awaiting {
-		h.replay(r, key, c)
+		h.work(h.owe(r, key, c))
 	}
 }
 

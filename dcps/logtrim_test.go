@@ -409,7 +409,7 @@ func TestCoreLogIsTrimmedBesideATopicInMemory(t *testing.T) {
 	}
 }
 
-// A history that takes long to take is made of the log: the polling goroutine does not stand still for it.
+// A history that takes many passes to be taken is the base of a log like any other, while samples come.
 func TestCoreLargeHistoryIsTrimmed(t *testing.T) {
 	s := Settings{LogSegmentBytes: 256 << 10, LogTrimBytes: 64 << 10}
 	d := onCore(t, s)
@@ -424,6 +424,7 @@ func TestCoreLargeHistoryIsTrimmed(t *testing.T) {
 			write(t, w, i, round)
 		}
 		require.NoError(t, w.WaitForDurable(patiently(t)))
+		require.Eventually(t, func() bool { return !n.p.logs.log(w.at.sg).trim.busy.Load() }, patience, time.Millisecond)
 		base, err := readBase(n.p.logDir(w.at.sg))
 		require.NoError(t, err)
 		if b := base.states[w.at.ch]; b.state != nil {

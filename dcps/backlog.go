@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -12,14 +13,12 @@ import (
 // It belongs to the polling goroutine.
 type backlog struct {
 	deferral
-	r        *endpoint
-	c        *channel
-	key      channelKey
-	given    int  // of the history that is first in putOff
-	came     int  // so many were put off when the piece before was given
-	prepared bool // that one is, or will be when it goes on
-	driven   bool // a goroutine has it given
-	over     bool // all is given, or the reader has gone
+	r      *endpoint
+	c      *channel
+	key    channelKey
+	came   int  // so many were put off when the piece before was given
+	driven bool // a goroutine has it given
+	over   bool // all is given, or the reader has gone
 }
 
 // backlogOf is that of a reader; nil if it has none.
@@ -42,16 +41,22 @@ func (c *channel) backlogFor(r *endpoint, key channelKey) *backlog {
 	return b
 }
 
-// history puts off a history.
-func (b *backlog) history(p *past) {
-	p.users++
-	b.putOff = append(b.putOff, putOff{kind: putOffHistory, past: p})
+// oweHistory puts off a history.
+func (h *hub) oweHistory(b *backlog, p *past) {
+	b.putOff = append(b.putOff, &putOff{kind: putOffHistory, owed: h.oweOf(b, p)})
 }
 
-// behind puts off what was put off until there was a history.
+// behind puts off what was put off until there was a history: of the messages those that are not in it, and that the reader is
+// to have by what it is matched with now. Of the others the places stay, by which partings go.
 func (b *backlog) behind(d *deferral) {
 	at := b.done + len(b.putOff)
-	b.putOff = append(b.putOff, d.putOff...)
+	for _, p := range d.putOff {
+		if p.kind == putOffMessage && (b.c.covers(&p.m) || b.matchOf(p.w) == nil) {
+			p = nil
+		}
+		b.putOff = append(b.putOff, p)
+	}
+	b.came += len(d.putOff)
 	for _, e := range d.partings {
 		if e.m.r == b.r.reader {
 			e.at += at
@@ -72,10 +77,11 @@ func (h *hub) work(b *backlog) {
 }
 
 // drive has the polling goroutine give all of a backlog.
-func (h *hub) drive(b *backlog, prepare func()) {
+func (h *hub) drive(b *backlog, prepare *past) {
 	for done := false; !done; {
 		if prepare != nil {
-			prepare()
+			prepare.prepare()
+			prepare.drop()
 		}
 		// If that fails this node has ended, or is not in the group any more, and what is put off goes with its endpoints.
 		if h.p.core.Upcall(context.Background(), func() { prepare, done = h.giveSome(b) }) != nil {
@@ -93,54 +99,82 @@ func (h *hub) piece(since int) int {
 	return max(h.atOnce, 2*since)
 }
 
-// giveSome gives a piece of a backlog. If it is not done it may ask for something to be done by somebody else first.
-func (h *hub) giveSome(b *backlog) (prepare func(), done bool) {
+// giveSome gives a piece of a backlog. If it is not done somebody else may have to prepare a history first, and drop it then.
+func (h *hub) giveSome(b *backlog) (prepare *past, done bool) {
 	if b.over {
 		return nil, true
 	}
 	defer h.flush()
-	n, at := h.piece(b.done+len(b.putOff)-b.came), now()
+	n := h.piece(b.done + len(b.putOff) - b.came)
+	if b.r.reader.sub.access != nil {
+		n = math.MaxInt // what is of one set in it is to be seen at once, and nothing tells any more what that is
+	}
 	b.came = b.done + len(b.putOff)
 	for n > 0 && len(b.putOff) > 0 {
 		h.endPutOff(&b.deferral, b.done)
-		switch d := &b.putOff[0]; d.kind {
-		case putOffHistory:
-			p := d.past
-			if !p.cut.whole {
-				if n = p.cut.take(n); !p.cut.whole {
-					return nil, false
-				}
+		switch d := b.putOff[0]; {
+		case d == nil:
+		case d.kind == putOffHistory:
+			if n, prepare, done = h.giveHistory(d.owed, n); !done {
+				return prepare, false
 			}
-			if !b.prepared {
-				b.prepared = true
-				if p.cut.count > h.atOnce {
-					return p.prepare, false
-				}
-				p.prepare()
-			}
-			var all bool
-			if n, all = p.give(h, b, n); !all {
-				return nil, false
-			}
-			p.drop()
-			b.given, b.prepared = 0, false
-		case putOffMessage:
+			d.owed.past.drop()
+		case d.kind == putOffMessage:
 			n--
-			if m := b.matchOf(d.w); m != nil {
-				h.beside = d.b
-				h.enqueue(*m, &d.m, itemOf(d.m.Kind), d.h, at)
-				h.beside = beside{}
-			}
+			h.givePutOff(b, d)
 		}
-		b.putOff[0] = putOff{}
+		b.putOff[0] = nil
 		b.putOff = b.putOff[1:]
 		b.done++
 	}
 	if len(b.putOff) > 0 {
 		return nil, false
 	}
+	h.endBacklog(b)
+	return nil, true
+}
+
+// giveHistory gives up to n more samples of a history, and tells whether that is all.
+func (h *hub) giveHistory(o *owed, n int) (left int, prepare *past, all bool) {
+	p := o.past
+	if !p.cut.whole {
+		if n = p.cut.take(n); !p.cut.whole {
+			return 0, nil, false
+		}
+	}
+	if !o.prepared {
+		o.prepared = true
+		if p.cut.count > n {
+			p.users.Add(1)
+			return 0, p, false
+		}
+		p.prepare()
+	}
+	n, all = o.give(h, n)
+	return n, nil, all
+}
+
+func (h *hub) givePutOff(b *backlog, d *putOff) {
+	m := b.matchOf(d.w)
+	if m == nil {
+		return
+	}
+	kind := itemOf(d.m.Kind)
+	if d.lost {
+		kind = itemLost
+	}
+	h.beside = d.b
+	h.enqueue(*m, &d.m, kind, d.h, now())
+	h.beside = beside{}
+}
+
+// endBacklog follows the end of a backlog: the reader has all that was handed to this process.
+func (h *hub) endBacklog(b *backlog) {
 	h.endPutOff(&b.deferral, allPutOff)
 	b.close()
+	if b.c.awaiting { // it owes the reader something again
+		return
+	}
 	for _, w := range h.topics[b.r.ann.topic].writers {
 		for _, m := range w.matches {
 			if m.r == b.r.reader && w.at == b.key {
@@ -150,16 +184,17 @@ func (h *hub) giveSome(b *backlog) (prepare func(), done bool) {
 	}
 	h.flush()
 	h.endHistory(b.r) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
-	return nil, true
 }
 
-// close ends a backlog.
+// close forgets what is left in a backlog.
 func (b *backlog) close() {
 	b.over = true
 	b.c.backlogs = slices.DeleteFunc(b.c.backlogs, func(o *backlog) bool { return o == b })
-	for i := range b.putOff {
-		if p := b.putOff[i].past; p != nil {
-			p.drop()
+	for _, d := range b.putOff {
+		if d != nil && d.owed != nil {
+			d.owed.past.drop()
+			s := d.owed.past.cut.s
+			s.cutting = s.stillCutting()
 		}
 	}
 	b.putOff = nil

@@ -22,7 +22,7 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []by
 	cut.take(h.atOnce)
 	return func() []byte {
 		if h.p.takeAll(context.Background(), cut) != nil {
-			return nil // this node has ended, or the group goes on without it: nobody is sent anything
+			return nil // this incarnation of the node is over, and nothing that it has encoded is sent
 		}
 		return cut.encode()
 	}
@@ -105,6 +105,7 @@ func (h *hub) loadState(l *loading, err error) bool {
 			h.rekey(l.store)
 			h.forgetLeft(c, l.store)
 		}
+		l.begin(c)
 		if !c.enterSome(l, h.piece(len(c.putOff)-l.came)) {
 			return false
 		}
@@ -121,13 +122,17 @@ func (h *hub) loadState(l *loading, err error) bool {
 	return true
 }
 
+// begin looks at the history as it is, before what was put off.
+func (l *loading) begin(c *channel) {
+	if l.before == nil {
+		l.before, l.came = newPast(l.store.cut()), len(c.putOff)
+	}
+}
+
 // enterSome has a history follow up to some of the messages that were put off, and tells whether it has followed all.
 func (c *channel) enterSome(l *loading, n int) bool {
-	if l.before == nil {
-		l.before = newPast(l.store.cut())
-	}
 	for ; n > 0 && l.entered < len(c.putOff); n-- {
-		c.enter(l.store, &c.putOff[l.entered])
+		c.enter(l.store, c.putOff[l.entered])
 		l.entered++
 	}
 	l.came = len(c.putOff)
@@ -139,6 +144,7 @@ func (h *hub) resume(c *channel, l *loading) {
 	if l.store == nil {
 		l.store = c.history
 	}
+	l.begin(c)
 	c.enterSome(l, math.MaxInt)
 	for i := range c.putOff {
 		c.putOff[i].kept()
@@ -146,11 +152,11 @@ func (h *hub) resume(c *channel, l *loading) {
 	var all []*backlog
 	for e := range h.durableReaders(l.key.ch) {
 		b := c.backlogFor(e, l.key)
-		b.history(l.before)
+		h.oweHistory(b, l.before)
 		b.behind(&c.deferral)
 		all = append(all, b)
 	}
-	l.before.begun()
+	l.before.drop()
 	c.deferral = deferral{}
 	h.forgetLeft(c, c.history)
 	for _, b := range all {
@@ -224,8 +230,8 @@ func (h *hub) endHistory(r *endpoint) {
 // owe puts off that a reader is given the samples of a history that it is entitled to.
 func (h *hub) owe(r *endpoint, key channelKey, c *channel) *backlog {
 	b, p := c.backlogFor(r, key), newPast(c.history.cut())
-	b.history(p)
-	p.begun()
+	h.oweHistory(b, p)
+	p.drop()
 	for _, w := range h.topics[r.ann.topic].writers {
 		for _, m := range w.matches {
 			if m.r == r.reader && w.at == key && m.stream != nil {

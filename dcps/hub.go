@@ -377,7 +377,7 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 	}
 	c := h.channels[w.at]
 	if c != nil && c.awaiting { // first: its readers lose it behind that
-		c.put(putOff{kind: putOffEnd, w: w})
+		c.put(&putOff{kind: putOffEnd, w: w})
 	}
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
@@ -387,7 +387,7 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 			m.r.self.remember(&match{r: m.r, src: m.src})
 		}
 	}
-	w.matches = nil // what is put off of it is for those that still end: see channel.recipients
+	w.matches = nil // what is put off of it is for those that still end: see backlog.matchOf
 	if w.writer != nil {
 		for _, r := range peers.readers {
 			if h.matched(w, r) {
@@ -535,11 +535,9 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	if ok {
 		handle, ok = instanceOf(w.keys, m)
 	}
+	kind := itemOf(m.Kind)
 	if !ok {
-		for _, t := range w.matches {
-			h.enqueue(t, m, itemLost, HandleNil, at)
-		}
-		return
+		kind = itemLost
 	}
 	c := (*channel)(nil)
 	if w.path.Keeps() {
@@ -547,28 +545,36 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	}
 	covered := c != nil && c.covers(m)
 	again := m.Flags&flagAgain != 0
+	var later *putOff
+	if c != nil && (c.awaiting || len(c.backlogs) > 0 && !covered) {
+		later = &putOff{w: w, h: handle, m: m.With(slices.Clone(m.Payload)), b: h.beside, lost: !ok}
+	}
 	switch {
 	case c == nil:
 	case c.awaiting: // also what the state covers, as that may never come
-		c.put(putOff{w: w, h: handle, m: m.With(slices.Clone(m.Payload)), b: h.beside})
-	default:
+		c.put(later)
+	case ok:
 		c.keep(w, m, handle)
-		if len(c.backlogs) > 0 && !covered {
-			own := m.With(slices.Clone(m.Payload))
-			for _, b := range c.backlogs {
-				b.put(putOff{w: w, h: handle, m: own, b: h.beside})
-			}
-		}
 	}
 	for _, t := range w.matches {
+		b := (*backlog)(nil)
+		if c != nil && !c.awaiting {
+			b = c.backlogOf(t.r)
+		}
 		switch {
-		case c != nil && c.backlogOf(t.r) != nil: // it gets it behind that
 		case !t.r.durable && again && m.Kind == kindData:
 			h.pass(t, m.WriterSeq)
-		case c == nil || !t.r.durable || !c.awaiting && !covered:
-			h.enqueue(t, m, itemOf(m.Kind), handle, at)
+		case c == nil || !t.r.durable || b == nil && !c.awaiting && !covered:
+			h.enqueue(t, m, kind, handle, at)
 		case covered && !c.awaiting:
-			h.pass(t, m.WriterSeq)
+			if b == nil { // else at its end
+				h.pass(t, m.WriterSeq)
+			}
+		default:
+			if b != nil {
+				b.put(later)
+			}
+			h.showLife(t, m, at)
 		}
 	}
 }
@@ -642,13 +648,18 @@ func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHa
 	it.seq, it.writerSeq, it.epoch, it.flags = m.Seq, m.WriterSeq, m.Epoch, m.Flags
 	it.sourceNs, it.receiveNs = m.Timestamp, at
 	if t.stream != nil && k != itemShown {
-		if t.src.lease != 0 && m.Flags&(flagPast|flagAgain|flagMark) == 0 {
-			h.push(t.r, &item{kind: itemShown, refs: 1, src: t.src, receiveNs: at}) // it shows life now, whatever it waits for
-		}
+		h.showLife(t, m, at)
 		h.hold(t.stream, it, m)
 		return
 	}
 	h.push(t.r, it)
+}
+
+// showLife tells a reader that the writer of a message lives, whatever the message waits for.
+func (h *hub) showLife(t match, m *derecho.Message, at int64) {
+	if t.src.lease != 0 && m.Flags&(flagPast|flagAgain|flagMark) == 0 {
+		h.push(t.r, &item{kind: itemShown, refs: 1, src: t.src, receiveNs: at})
+	}
 }
 
 // push adds an item to those that flush posts to a reader.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/derecho"
 )
@@ -11,11 +12,11 @@ import (
 // past is the history of a channel as it is given to readers that come late: all that is kept, in the order in which it came,
 // then what was disposed, then what was unregistered, then the sets that are open.
 //
-//	the polling goroutine  takes its cut, counts its users, and gives it
+//	the polling goroutine  takes its cut, and gives it
 //	anybody in between     prepares it, once the cut is whole
 type past struct {
 	cut   *cut
-	users int // the cut ends with the last one
+	users atomic.Int32 // those who prepare it among them; the cut ends with the last one
 
 	once     sync.Once
 	records  []recordRef
@@ -25,14 +26,16 @@ type past struct {
 	beside   map[int][]*cutLine // the lines of an instance that several writers have written
 }
 
-// newPast has one user, which ends with begun.
-func newPast(c *cut) *past { return &past{cut: c, users: 1} }
-
-func (p *past) begun() { p.drop() }
+// newPast has one user: who makes it.
+func newPast(c *cut) *past {
+	p := &past{cut: c}
+	p.users.Add(1)
+	return p
+}
 
 // drop ends a user.
 func (p *past) drop() {
-	if p.users--; p.users == 0 {
+	if p.users.Add(-1) == 0 {
 		p.cut.end()
 	}
 }
@@ -84,65 +87,96 @@ func (p *past) writtenAfter(r cutRecord, of func(*storedWriter) bool) bool {
 	})
 }
 
-// give gives a reader up to n more of what it is entitled to, and tells whether that is all; left is how many more it could have
-// given. Writers that have left are matched by what they announced when they lived.
-func (p *past) give(h *hub, b *backlog, n int) (left int, all bool) {
-	at := now()
-	coherent := b.r.reader.sub.access != nil && b.r.reader.sub.access.coherent
-	// Of a set that is open nothing is seen before its end, if the reader asks for that; else as at readers that were there.
-	apart := func(r cutRecord) bool { return coherent && r.open() }
-	matches := make(map[*storedWriter]*match)
-	of := func(w *storedWriter) *match {
-		m, known := matches[w]
-		if !known {
-			m = h.matchWith(b, w)
-			matches[w] = m
+// owed is a history that a reader is to be given: as what matched it when that was put off, and as of that moment.
+type owed struct {
+	past     *past
+	coherent bool
+	at       int64
+	matches  map[*storedWriter]match
+	given    int
+	prepared bool // it is, or will be when it goes on
+}
+
+// oweOf makes what a reader is owed of a history. Writers that have left are matched by what they announced when they lived.
+func (h *hub) oweOf(b *backlog, p *past) *owed {
+	p.users.Add(1)
+	a := b.r.reader.sub.access
+	o := &owed{past: p, coherent: a != nil && a.coherent, at: now(), matches: make(map[*storedWriter]match)}
+	for i := range p.cut.writers {
+		w := p.cut.writers[i].w
+		if m := h.matchWith(b, w); m != nil {
+			o.matches[w] = *m
 		}
-		return m
 	}
+	return o
+}
+
+// give gives up to n more of it, and tells whether that is all; left is how many more it could have given.
+func (o *owed) give(h *hub, n int) (left int, all bool) {
+	p := o.past
 	for ; n > 0; n-- {
-		i := b.given
-		b.given++
+		i := o.given
+		o.given++
 		if i < len(p.records) {
-			r := p.cut.record(p.records[i])
-			if r.line.disposed.over(at) || apart(r) {
-				continue
-			}
-			if m := of(r.w); m != nil && !m.stream.has(r.message.WriterSeq) {
-				sample := r.message
-				sample.Flags = flagPast
-				h.enqueue(*m, &sample, itemData, r.handle, at)
-			}
+			o.giveSample(h, p.cut.record(p.records[i]))
 			continue
 		}
 		if i -= len(p.records); i < len(p.disposed) {
-			r := p.cut.record(p.disposed[i])
-			by := r.disposed()
-			if m := of(by.w); m != nil && !by.over(at) && !(apart(r) && r.w == by.w) {
-				h.enqueue(*m, r.since(by.ns, flagPast), itemDispose, r.handle, at)
-			}
+			o.giveDisposal(h, p.cut.record(p.disposed[i]))
 			continue
 		}
 		if i -= len(p.disposed); i < len(p.ended) {
-			r := p.cut.record(p.ended[i])
-			if m := of(r.w); m != nil && !r.line.disposed.over(at) && !apart(r) && (r.line.unregistered || m.src.key == r.w.key) &&
-				!p.writtenAfter(r, func(w *storedWriter) bool { return of(w) == m }) {
-				h.enqueue(*m, r.since(r.message.Timestamp, flagPast), itemUnregister, r.handle, at)
-			}
+			o.giveEnd(h, p.cut.record(p.ended[i]))
 			continue
 		}
 		if i -= len(p.ended); i == len(p.cut.writers) {
 			return n, true
 		}
-		w := &p.cut.writers[i]
-		if w.set.first == 0 {
-			continue
-		}
-		if m := of(w.w); m != nil && m.stream != nil && m.stream.key == w.w.key && coherent {
-			h.giveOpen(*m, w, p.open[w.w], at)
-		}
+		o.giveSet(h, &p.cut.writers[i])
 	}
 	return 0, false
+}
+
+// apart: of a set that is open nothing is seen before its end, if the reader asks for that; else as at readers that were there.
+func (o *owed) apart(r cutRecord) bool { return o.coherent && r.open() }
+
+func (o *owed) giveSample(h *hub, r cutRecord) {
+	if m, of := o.matches[r.w]; of && !r.line.disposed.over(o.at) && !o.apart(r) && !m.stream.has(r.message.WriterSeq) {
+		sample := r.message
+		sample.Flags = flagPast
+		h.enqueue(m, &sample, itemData, r.handle, now())
+	}
+}
+
+func (o *owed) giveDisposal(h *hub, r cutRecord) {
+	by := r.disposed()
+	if m, of := o.matches[by.w]; of && !by.over(o.at) && !(o.apart(r) && r.w == by.w) {
+		h.enqueue(m, r.since(by.ns, flagPast), itemDispose, r.handle, now())
+	}
+}
+
+// giveEnd tells that the writer of a record has unregistered its instance, or is gone.
+func (o *owed) giveEnd(h *hub, r cutRecord) {
+	m, of := o.matches[r.w]
+	if !of || r.line.disposed.over(o.at) || o.apart(r) || !r.line.unregistered && m.src.key != r.w.key {
+		return
+	}
+	same := func(w *storedWriter) bool {
+		other, of := o.matches[w]
+		return of && other.src == m.src
+	}
+	if !o.past.writtenAfter(r, same) {
+		h.enqueue(m, r.since(r.message.Timestamp, flagPast), itemUnregister, r.handle, now())
+	}
+}
+
+func (o *owed) giveSet(h *hub, w *cutWriter) {
+	if w.set.first == 0 || !o.coherent {
+		return
+	}
+	if m, of := o.matches[w.w]; of && m.stream != nil && m.stream.key == w.w.key {
+		h.giveOpen(m, w, o.past.open[w.w], now())
+	}
 }
 
 // giveOpen puts what a history has of a set that is open into the stream of a match, for what comes of the set to join it. For

@@ -13,7 +13,7 @@ import (
 
 // deferral is what is put off, and what waits behind that.
 type deferral struct {
-	putOff   []putOff
+	putOff   []*putOff
 	partings []parting // in the order of where they are
 	done     int       // so many were in putOff before, and are done
 }
@@ -28,7 +28,8 @@ type putOff struct {
 	h    InstanceHandle
 	m    derecho.Message // Payload is its own
 	b    beside
-	past *past
+	lost bool // the message can not be read
+	owed *owed
 }
 
 type putOffKind uint8
@@ -41,7 +42,7 @@ const (
 )
 
 // put puts something off.
-func (d *deferral) put(p putOff) {
+func (d *deferral) put(p *putOff) {
 	p.info, p.ann = p.w.info, p.w.ann
 	d.putOff = append(d.putOff, p)
 }
@@ -53,7 +54,7 @@ func (c *channel) enter(s *store, d *putOff) {
 		s.end(d.w.key)
 	case d.kind == putOffChange:
 		s.rewrite(d.w.key, d.info, d.ann)
-	case !c.covers(&d.m):
+	case !d.lost && !c.covers(&d.m):
 		then := *d.w
 		then.info, then.ann = d.info, d.ann
 		s.add(&then, &d.m, d.h)
@@ -69,7 +70,7 @@ func (d *putOff) kept() {
 
 // ends tells whether the end of a writer is put off.
 func (d *deferral) ends(writer endpointKey) bool {
-	return slices.ContainsFunc(d.putOff, func(p putOff) bool { return p.kind == putOffEnd && p.w.key == writer })
+	return slices.ContainsFunc(d.putOff, func(p *putOff) bool { return p.kind == putOffEnd && p.w.key == writer })
 }
 
 // parting is the end of a match that waits for the history, or another QoS of its writer, behind what is put off of that.
@@ -113,7 +114,7 @@ func (d *deferral) later(w *endpoint, m match, it *item) bool {
 		i--
 	}
 	placed := it.kind == itemUnmatched || it.kind == itemAltered // among the messages
-	of := func(p putOff) bool { return p.w == w || p.kind == putOffHistory }
+	of := func(p *putOff) bool { return p != nil && (p.w == w || p.kind == putOffHistory) }
 	switch {
 	case i >= 0 && !placed:
 		d.partings[i].items = append(d.partings[i].items, it)

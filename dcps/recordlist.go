@@ -29,14 +29,13 @@ func (l *recordList) own() {
 }
 
 func (l *recordList) push(r *record) {
-	if len(l.array) == cap(l.array) && l.first > 0 && l.first >= l.len() { // rather than let it grow with all that ever was in it
-		if l.lent {
-			*l = recordList{array: append(make([]*record, 0, 2*l.len()+1), l.all()...)}
-		} else {
-			n := copy(l.array, l.all())
-			clear(l.array[n:])
-			l.array, l.first = l.array[:n], 0
-		}
+	switch full := len(l.array) == cap(l.array); {
+	case full && l.lent:
+		*l = recordList{array: append(make([]*record, 0, 2*l.len()+1), l.all()...)}
+	case full && l.first > 0 && l.first >= l.len(): // rather than let it grow with all that ever was in it
+		n := copy(l.array, l.all())
+		clear(l.array[n:])
+		l.array, l.first = l.array[:n], 0
 	}
 	l.array = append(l.array, r)
 }

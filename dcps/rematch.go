@@ -143,7 +143,7 @@ func (h *hub) rewriteHistory(w *endpoint) {
 	switch c := h.channels[w.at]; {
 	case c == nil:
 	case c.awaiting: // behind what was put off
-		c.put(putOff{kind: putOffChange, w: w})
+		c.put(&putOff{kind: putOffChange, w: w})
 	default:
 		c.history.rewrite(w.key, w.info, w.ann)
 	}

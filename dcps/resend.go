@@ -43,7 +43,7 @@ func (h *hub) keepOwn(w *endpoint) {
 	if c != nil && c.awaiting { // the state does not come any more, and nothing was kept yet
 		c.from = 0
 		for i := range c.putOff {
-			if d := &c.putOff[i]; d.kind != putOffEnd {
+			if d := c.putOff[i]; d.kind != putOffEnd {
 				c.enter(c.history, d)
 				d.kept()
 			}

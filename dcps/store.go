@@ -371,7 +371,7 @@ func (w *storedWriter) bySource() bool {
 	return w.ann.writer.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
 }
 
-// recycle keeps records for reuse, unless a snapshot may still read them.
+// recycle keeps records for reuse, unless somebody may still read them in a cut.
 func (s *store) recycle(records ...*record) {
 	s.count -= len(records)
 	for _, r := range records {
@@ -474,7 +474,9 @@ func (s *store) depart(w *storedWriter, dispose bool, ns int64) {
 		if dispose {
 			s.dispose(w, in, ns, false)
 		}
-		s.unregister(w, in)
+		if s.has(in) { // else it is forgotten by that
+			s.unregister(w, in)
+		}
 	}
 }
 
@@ -534,6 +536,9 @@ func (s *store) used(w *storedWriter) bool {
 }
 
 func (s *store) removeLines(in *storedInstance, drop func(*storedLine) bool) {
+	if len(in.lines) > 0 && !slices.ContainsFunc(in.lines, drop) {
+		return
+	}
 	s.touch(in)
 	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool {
 		if drop(l) {
@@ -571,6 +576,9 @@ func (s *store) each() iter.Seq[*storedInstance] {
 	}
 }
 
+// has: the instance is not forgotten.
+func (s *store) has(in *storedInstance) bool { return in.at < len(s.all) && s.all[in.at] == in }
+
 func (s *store) forgetInstance(in *storedInstance) {
 	delete(s.instances, in.handle)
 	last := len(s.all) - 1
@@ -597,20 +605,6 @@ func (s *store) records() []*record {
 		}
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
-	return all
-}
-
-// disposals lists the instances that are disposed and not forgotten, in the order of that.
-func (s *store) disposals() []*storedInstance {
-	var all []*storedInstance
-	for in := range s.each() {
-		if in.disposed != nil {
-			all = append(all, in)
-		}
-	}
-	slices.SortFunc(all, func(a, b *storedInstance) int {
-		return cmp.Or(cmp.Compare(a.disposed.ns, b.disposed.ns), slices.Compare(a.handle[:], b.handle[:]))
-	})
 	return all
 }
 

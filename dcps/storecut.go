@@ -116,7 +116,7 @@ func (c *cut) add(in *storedInstance) {
 		}
 		last := len(c.lines) - 1
 		if last < 0 || len(c.lines[last]) == linesPerPiece {
-			c.lines = append(c.lines, make([]cutLine, 0, linesPerPiece))
+			c.lines = append(c.lines, make([]cutLine, 0, min(linesPerPiece, len(c.s.all))))
 			last++
 		}
 		c.lines[last] = append(c.lines[last], t)

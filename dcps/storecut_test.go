@@ -80,6 +80,21 @@ func TestCutIsWhatWasThen(t *testing.T) {
 	})
 }
 
+// An instance that is forgotten with its writer, while another one had disposed it, is forgotten once.
+func TestInstanceIsForgottenOnce(t *testing.T) {
+	s, m := newStore(), sending{}
+	slow, quick := aWriter(1, func(q *qos.DataWriter) { q.DurabilityService.ServiceCleanupDelay = 10 }), aWriter(2, func(*qos.DataWriter) {})
+	s.add(slow, m.message(kindData, 0, 1), instanceHandle(1))
+	s.add(quick, m.message(kindData, 0, 2), instanceHandle(1))
+	s.add(slow, m.message(kindDispose, 0, 3), instanceHandle(1))
+	s.add(quick, m.message(kindClosing, flagDispose, 4), instanceHandle(1))
+	require.Empty(t, s.instances)
+	s.add(slow, m.message(kindData, 0, 5), instanceHandle(1))
+	s.add(slow, m.message(kindData, 0, 100), instanceHandle(2))
+	require.Len(t, s.instances, 2)
+	require.Len(t, s.all, 2)
+}
+
 // Taking a part of a cut costs what is taken, however much is kept.
 func TestCutIsTakenInPieces(t *testing.T) {
 	s, w, m := newStore(), aWriter(1, keepAll), sending{}

@@ -82,9 +82,9 @@ func (s *store) dropOpen(w *storedWriter) {
 	}
 	w.open = nil
 	for in := range s.each() {
-		s.touch(in)
 		for _, l := range in.lines {
 			if l.w == w {
+				s.touch(in)
 				l.removeAll(func(r *record) bool {
 					if r.open {
 						s.count--

@@ -83,7 +83,8 @@ func (w *DataWriter[T]) WaitForMatch(ctx context.Context, n int) error {
 
 // WaitForAcknowledgments waits until all that was written before has been handed over at every receiving process, and
 // with DURABILITY PERSISTENT is on disk at every process that stores it (DDS: wait_for_acknowledgments). WaitForStable and
-// WaitForDurable wait for the one or for the other.
+// WaitForDurable wait for the one or for the other. A reader that came late, and is still being given a large history, has
+// it behind that (DataReader.WaitForHistoricalData).
 //
 // If the others went on without this process, be it before it knew of a sample that Write accepted, that is not known of what
 // was not acknowledged before, and may not be so: the call fails with ErrPreconditionNotMet and derecho.ErrExcluded. So do all

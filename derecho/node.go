@@ -381,9 +381,10 @@ func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) e
 }
 
 // Upcall has f called like a Handler, and waits for it. An incarnation that is excluded may end before that: then the error
-// is ErrExcluded, f was not called, and all endpoints are added anew.
+// is ErrExcluded, f was not called, and all endpoints are added anew. While the node leaves it works until it has left: states
+// that it owes may need it.
 func (n *Node) Upcall(ctx context.Context, f func()) error {
-	return n.await(ctx, func(_ *machine, done func(error)) {
+	return n.life.Load().await(ctx, func(_ *machine, done func(error)) {
 		f()
 		done(nil)
 	})

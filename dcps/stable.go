@@ -15,8 +15,8 @@ import (
 // WaitForStable waits until all that was written before has been handed over at every receiving process (extension):
 // the caches of all matched readers have it, and it lasts as long as one of these processes does, whatever becomes of
 // this one. A reader that came late, and is still being given a large history, has it behind that
-// (DataReader.WaitForHistoricalData). Unlike WaitForAcknowledgments it does not wait for disks, nor fail with a log. What the others did without
-// this process is told in the same way.
+// (DataReader.WaitForHistoricalData). Unlike WaitForAcknowledgments it does not wait for disks, nor fail with a log. What
+// the others did without this process is told in the same way.
 func (w *DataWriter[T]) WaitForStable(ctx context.Context) error {
 	return w.untyped().WaitForStable(ctx)
 }

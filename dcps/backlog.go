@@ -105,6 +105,7 @@ func (h *hub) giveSome(b *backlog) (prepare *past, done bool) {
 		return nil, true
 	}
 	defer h.flush()
+	at := now()
 	n := h.piece(b.done + len(b.putOff) - b.came)
 	if b.r.reader.sub.access != nil {
 		n = math.MaxInt // what is of one set in it is to be seen at once, and nothing tells any more what that is
@@ -121,7 +122,7 @@ func (h *hub) giveSome(b *backlog) (prepare *past, done bool) {
 			d.owed.past.drop()
 		case d.kind == putOffMessage:
 			n--
-			h.givePutOff(b, d)
+			h.givePutOff(b, d, at)
 		}
 		b.putOff[0] = nil
 		b.putOff = b.putOff[1:]
@@ -154,7 +155,7 @@ func (h *hub) giveHistory(o *owed, n int) (left int, prepare *past, all bool) {
 	return n, nil, all
 }
 
-func (h *hub) givePutOff(b *backlog, d *putOff) {
+func (h *hub) givePutOff(b *backlog, d *putOff, at int64) {
 	m := b.matchOf(d.w)
 	if m == nil {
 		return
@@ -164,7 +165,7 @@ func (h *hub) givePutOff(b *backlog, d *putOff) {
 		kind = itemLost
 	}
 	h.beside = d.b
-	h.enqueue(*m, &d.m, kind, d.h, now())
+	h.enqueue(*m, &d.m, kind, d.h, at)
 	h.beside = beside{}
 }
 

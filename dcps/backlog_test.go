@@ -306,6 +306,26 @@ func TestBadSampleBehindTheHistory(t *testing.T) {
 	require.Equal(t, int32(1), r.SampleLostStatus().TotalCount)
 }
 
+// A history is received at one moment, in however many pieces it is given.
+func TestHistoryIsReceivedAtOneMoment(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w := n.writer(t, durably(qos.DurabilityTransient, keepAll))
+	for i := range int32(20) {
+		write(t, w, i%3, i)
+	}
+	d.settle(t)
+	d.bus.inPieces(t, n, 1)
+	r := n.reader(t, durableReader(qos.DurabilityTransient))
+	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+	s, err := r.Take()
+	require.NoError(t, err)
+	defer s.Close()
+	for _, sample := range s.All() {
+		require.Equal(t, s.At(0).Info.ReceptionTimestamp, sample.Info.ReceptionTimestamp)
+	}
+}
+
 // What a state covers is not given behind it, though it was put off.
 func TestWhatTheHistoryCoversIsNotGiven(t *testing.T) {
 	d := onBus(t)

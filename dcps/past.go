@@ -91,7 +91,7 @@ func (p *past) writtenAfter(r cutRecord, of func(*storedWriter) bool) bool {
 type owed struct {
 	past     *past
 	coherent bool
-	at       int64
+	at       int64 // that moment, which is when the reader is said to have received all of it
 	matches  map[*storedWriter]match
 	given    int
 	prepared bool // it is, or will be when it goes on
@@ -144,14 +144,14 @@ func (o *owed) giveSample(h *hub, r cutRecord) {
 	if m, of := o.matches[r.w]; of && !r.line.disposed.over(o.at) && !o.apart(r) && !m.stream.has(r.message.WriterSeq) {
 		sample := r.message
 		sample.Flags = flagPast
-		h.enqueue(m, &sample, itemData, r.handle, now())
+		h.enqueue(m, &sample, itemData, r.handle, o.at)
 	}
 }
 
 func (o *owed) giveDisposal(h *hub, r cutRecord) {
 	by := r.disposed()
 	if m, of := o.matches[by.w]; of && !by.over(o.at) && !(o.apart(r) && r.w == by.w) {
-		h.enqueue(m, r.since(by.ns, flagPast), itemDispose, r.handle, now())
+		h.enqueue(m, r.since(by.ns, flagPast), itemDispose, r.handle, o.at)
 	}
 }
 
@@ -166,7 +166,7 @@ func (o *owed) giveEnd(h *hub, r cutRecord) {
 		return of && other.src == m.src
 	}
 	if !o.past.writtenAfter(r, same) {
-		h.enqueue(m, r.since(r.message.Timestamp, flagPast), itemUnregister, r.handle, now())
+		h.enqueue(m, r.since(r.message.Timestamp, flagPast), itemUnregister, r.handle, o.at)
 	}
 }
 
@@ -175,7 +175,7 @@ func (o *owed) giveSet(h *hub, w *cutWriter) {
 		return
 	}
 	if m, of := o.matches[w.w]; of && m.stream != nil && m.stream.key == w.w.key {
-		h.giveOpen(m, w, o.past.open[w.w], now())
+		h.giveOpen(m, w, o.past.open[w.w], o.at)
 	}
 }
 

@@ -50,31 +50,7 @@ func TestMatchEndsWhileTheHistoryIsGiven(t *testing.T) {
 			d.bus.settle(t)
 			require.Equal(t, "1:1 2:2", values(t, has, 2))
 			require.Equal(t, "no data", takeText(t, r))
-			move := func(partition ...string) {
-				q := s.pub.Qos()
-				q.Partition.Name = partition
-				require.NoError(t, s.pub.SetQos(q))
-			}
-			left := 0
-			switch how {
-			case "closes":
-				require.NoError(t, w.Close())
-			case "fails":
-				d.crash(s.a)
-			case "moves":
-				move("elsewhere")
-				write(t, w, 3, 3)
-			case "moves there and back":
-				move("elsewhere")
-				move()
-				left = 1
-			case "joins again":
-				d.bus.exclude(s.a)
-				d.bus.rejoin(s.a)
-				require.NoError(t, s.a.p.WaitForDomain(patiently(t)))
-				left = 1
-			}
-			d.bus.settle(t)
+			left := s.part(t, d, w, how)
 			require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount, "nothing is over yet")
 			d.bus.inPieces(t, s.b, 1)
 			require.NoError(t, r.WaitForHistoricalData(patiently(t)))

@@ -52,6 +52,31 @@ func takeEach(t *testing.T, sub *Subscriber, r *DataReader[track]) (all []string
 	return all
 }
 
+// part has the writer of a stage, w, part from its readers, and tells of how many it has matches then.
+func (s *stage) part(t *testing.T, d *domain, w *DataWriter[track], how string) (left int) {
+	t.Helper()
+	switch how {
+	case "closes":
+		require.NoError(t, w.Close())
+	case "fails":
+		d.crash(s.a)
+	case "moves":
+		moves(t, w, "elsewhere")
+		write(t, w, 3, 3)
+	case "moves there and back":
+		moves(t, w, "elsewhere")
+		moves(t, w)
+		left = 1
+	case "joins again":
+		d.bus.exclude(s.a)
+		d.bus.rejoin(s.a)
+		require.NoError(t, s.a.p.WaitForDomain(patiently(t)))
+		left = 1
+	}
+	d.bus.settle(t)
+	return left
+}
+
 // A writer that goes, or does not match any more, while the history of its topic is on its way leaves its readers behind what
 // it has sent to them: all of that is seen, and then its instances have no writer.
 func TestMatchEndsWhileTheHistoryComes(t *testing.T) {
@@ -75,31 +100,7 @@ func TestMatchEndsWhileTheHistoryComes(t *testing.T) {
 				arrives := d.bus.awaitsFrom(t, s.b, other, w)
 				write(t, w, 2, 2)
 				d.bus.settle(t)
-				move := func(partition ...string) {
-					q := s.pub.Qos()
-					q.Partition.Name = partition
-					require.NoError(t, s.pub.SetQos(q))
-				}
-				left := 0
-				switch how {
-				case "closes":
-					require.NoError(t, w.Close())
-				case "fails":
-					d.crash(s.a)
-				case "moves":
-					move("elsewhere")
-					write(t, w, 3, 3)
-				case "moves there and back":
-					move("elsewhere")
-					move()
-					left = 1
-				case "joins again":
-					d.bus.exclude(s.a)
-					d.bus.rejoin(s.a)
-					require.NoError(t, s.a.p.WaitForDomain(patiently(t)))
-					left = 1
-				}
-				d.bus.settle(t)
+				left := s.part(t, d, w, how)
 				require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount, "nothing is over yet")
 				arrives()
 				const over = "[NOT_READ NEW NOT_ALIVE_NO_WRITERS d=0 n=0] "

@@ -232,13 +232,6 @@ func (h *hub) owe(r *endpoint, key channelKey, c *channel) *backlog {
 	b, p := c.backlogFor(r, key), newPast(c.history.cut())
 	h.oweHistory(b, p)
 	p.drop()
-	for _, w := range h.topics[r.ann.topic].writers {
-		for _, m := range w.matches {
-			if m.r == r.reader && w.at == key && m.stream != nil {
-				m.stream.floor = 0 // until all is given it may get something that was sent before the match
-			}
-		}
-	}
 	return b
 }
 

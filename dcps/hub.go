@@ -44,7 +44,7 @@ type hub struct {
 	atOnce int
 }
 
-// historyAtOnce takes less than a millisecond.
+// historyAtOnce is atOnce, but in tests: a millisecond or two, with what the readers' caches do with it.
 var historyAtOnce = 500
 
 type channelKey struct {

@@ -237,7 +237,8 @@ func (g *groupLog) rebase(c *logCut) (size int64, err error) {
 		defer func() { err = errors.Join(err, w.close(dir)) }()
 	}
 	later := make(map[derecho.ChannelID][]byte) // of channels that this process keeps, and does not store
-	for ch, cut := range c.histories {          // each is ended: until then its records are lent
+	// Each is ended: until then its records are lent.
+	for ch, cut := range c.histories {
 		switch {
 		case err != nil:
 			cut.end()

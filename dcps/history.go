@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
@@ -74,9 +75,13 @@ func (h *hub) recover(key channelKey, c *channel) {
 type loading struct {
 	key     channelKey
 	store   *store
-	before  *past // what it was when it came: what was put off comes behind that
-	entered int   // so many of those that were put off are in it
-	came    int   // so many were put off when it followed the ones before
+	began   bool          // what follows is set
+	rekeyed *rekeying     // under way
+	left    []endpointKey // writers that are gone and still to end
+	ending  *writerEnd    // of one
+	before  *past         // what it was when it came: what was put off comes behind that
+	entered int           // so many of those that were put off are in it
+	came    int           // so many were put off when it followed the ones before
 }
 
 // ReadState reads the history of a channel; not on the polling goroutine.
@@ -101,12 +106,16 @@ func (h *hub) loadState(l *loading, err error) bool {
 	case err != nil:
 		h.p.problem(err)
 	case l.store != nil:
-		if l.before == nil {
-			h.rekey(l.store)
-			h.forgetLeft(c, l.store)
+		if !l.began {
+			l.began, l.came = true, len(c.putOff)
+			l.rekeyed, l.left = h.rekey(l.store), h.left(c, l.store)
+		}
+		n, tidy := l.tidy(h.piece(len(c.putOff) - l.came))
+		if l.came = len(c.putOff); !tidy {
+			return false
 		}
 		l.begin(c)
-		if !c.enterSome(l, h.piece(len(c.putOff)-l.came)) {
+		if !c.enterSome(l, n) {
 			return false
 		}
 		h.p.logs.recovered.Delete(l.key)
@@ -122,21 +131,46 @@ func (h *hub) loadState(l *loading, err error) bool {
 	return true
 }
 
+// tidy makes a state the one of this process: its instances have other handles, and writers have gone. It does so for up to n
+// instances, and gives how many more it could have done, and whether that was all.
+func (l *loading) tidy(n int) (left int, done bool) {
+	if l.rekeyed != nil {
+		if n = l.rekeyed.some(n); n > 0 {
+			l.rekeyed = nil
+		}
+	}
+	for n = l.end(n); n > 0 && len(l.left) > 0; n = l.end(n) {
+		l.ending = l.store.ending(l.left[0])
+		l.left = l.left[1:]
+	}
+	return n, l.rekeyed == nil && l.ending == nil && len(l.left) == 0
+}
+
+// end follows the end of a writer that is under way, if one is, in up to n instances, and gives how many more it could have done.
+func (l *loading) end(n int) (left int) {
+	if l.ending != nil {
+		if n = l.ending.some(n); n > 0 {
+			l.ending = nil
+		}
+	}
+	return n
+}
+
 // begin looks at the history as it is, before what was put off.
 func (l *loading) begin(c *channel) {
 	if l.before == nil {
-		l.before, l.came = newPast(l.store.cut()), len(c.putOff)
+		l.before = newPast(l.store.cut())
 	}
 }
 
 // enterSome has a history follow up to some of the messages that were put off, and tells whether it has followed all.
 func (c *channel) enterSome(l *loading, n int) bool {
-	for ; n > 0 && l.entered < len(c.putOff); n-- {
-		c.enter(l.store, c.putOff[l.entered])
+	for n = l.end(n); n > 0 && l.entered < len(c.putOff); n = l.end(n - 1) {
+		l.ending = c.enter(l.store, c.putOff[l.entered])
 		l.entered++
 	}
 	l.came = len(c.putOff)
-	return l.entered == len(c.putOff)
+	return l.entered == len(c.putOff) && l.ending == nil
 }
 
 // resume gives the history of a channel, and then what was delivered since it was cut, to the readers that wait for it.
@@ -158,30 +192,28 @@ func (h *hub) resume(c *channel, l *loading) {
 	}
 	l.before.drop()
 	c.deferral = deferral{}
-	h.forgetLeft(c, c.history)
+	for _, key := range h.left(c, c.history) {
+		c.history.end(key)
+	}
 	for _, b := range all {
 		h.work(b)
 	}
 }
 
-// rekey gives the instances of a history the handles that they have here.
-func (h *hub) rekey(s *store) {
+// rekey gives the instances of a history the handles that they have here, little by little; nil if they have them.
+func (h *hub) rekey(s *store) *rekeying {
 	for _, w := range s.writers {
 		if peers := h.topics[w.ann.topic]; peers != nil && peers.local != nil {
-			s.rekey(peers.local.keys)
-			return // all writers of a channel have one topic
+			return s.rekeying(peers.local.keys) // all writers of a channel have one topic
 		}
 	}
+	return nil
 }
 
-// forgetLeft ends the writers of a history whose removal this node was told of before it waited for that. Of the others the
-// end has its place among what was put off.
-func (h *hub) forgetLeft(c *channel, s *store) {
-	for _, key := range s.keys() {
-		if h.endpoints[key] == nil && !c.ends(key) {
-			s.end(key)
-		}
-	}
+// left are the writers of a history whose removal this node was told of before it waited for that. Of the others the end has
+// its place among what was put off.
+func (h *hub) left(c *channel, s *store) []endpointKey {
+	return slices.DeleteFunc(s.keys(), func(key endpointKey) bool { return h.endpoints[key] != nil || c.ends(key) })
 }
 
 // durableReaders are the readers of this process that want the history of a channel.

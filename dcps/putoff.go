@@ -47,18 +47,19 @@ func (d *deferral) put(p *putOff) {
 	d.putOff = append(d.putOff, p)
 }
 
-// enter does in a history what was put off.
-func (c *channel) enter(s *store, d *putOff) {
+// enter does in a history what was put off, but for the end of a writer, which is still to be followed then.
+func (c *channel) enter(s *store, d *putOff) *writerEnd {
 	switch {
 	case d.kind == putOffEnd:
-		s.end(d.w.key)
+		return s.ending(d.w.key)
 	case d.kind == putOffChange:
 		s.rewrite(d.w.key, d.info, d.ann)
 	case !d.lost && !c.covers(&d.m):
 		then := *d.w
 		then.info, then.ann = d.info, d.ann
-		s.add(&then, &d.m, d.h)
+		return s.follow(&then, &d.m, d.h)
 	}
+	return nil
 }
 
 // kept tells the writer of what was put off that it is in a history: what it has sent again is not lost any more by that.

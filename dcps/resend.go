@@ -44,7 +44,7 @@ func (h *hub) keepOwn(w *endpoint) {
 		c.from = 0
 		for i := range c.putOff {
 			if d := c.putOff[i]; d.kind != putOffEnd {
-				c.enter(c.history, d)
+				c.enter(c.history, d).all()
 				d.kept()
 			}
 		}

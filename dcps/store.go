@@ -39,6 +39,7 @@ type store struct {
 	// record, so a record that is recycled at 0 is read by nobody else.
 	lent    atomic.Int32
 	cuts    uint64 // that were made
+	ends    uint64 // of writers
 	cutting []*cut // that have not taken all instances
 }
 
@@ -49,6 +50,7 @@ type storedWriter struct {
 	depth int // samples kept of an instance; 0 for all
 	limit int // of samples of an instance with KEEP_ALL
 	gone  bool
+	used  uint64    // by the end of so many: something is kept of it, or disposed by it
 	open  []*record // of the coherent set that has not ended
 	set   storedSet
 	torn  bool // the beginning of that set was lost: its process was excluded, and is back
@@ -128,6 +130,11 @@ func newStoredWriter(key endpointKey, info []byte, ann *announcement) *storedWri
 
 // add follows one message of a writer. The handle is that of the message's instance.
 func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
+	s.follow(e, m, h).all()
+}
+
+// follow is add, but for the end of a writer, which is still to be followed in each instance then.
+func (s *store) follow(e *endpoint, m *derecho.Message, h InstanceHandle) *writerEnd {
 	w := s.writers[e.key]
 	first := w == nil
 	if first {
@@ -152,9 +159,9 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 	case kindSetEnd:
 		s.endSet(w, w.torn || losesOwn(w.key.id, m.Payload))
 	case kindClosing:
-		s.depart(w, m.Flags&flagDispose != 0, m.Timestamp)
-		s.end(w.key)
+		return s.depart(w, m.Flags&flagDispose != 0, m.Timestamp)
 	}
+	return nil
 }
 
 func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
@@ -465,47 +472,6 @@ func (s *store) unregister(w *storedWriter, in *storedInstance) {
 	s.settle(in)
 }
 
-// depart follows a writer that unregisters all it has.
-func (s *store) depart(w *storedWriter, dispose bool, ns int64) {
-	for in := range s.each() {
-		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return l.w == w }) {
-			continue
-		}
-		if dispose {
-			s.dispose(w, in, ns, false)
-		}
-		if s.has(in) { // else it is forgotten by that
-			s.unregister(w, in)
-		}
-	}
-}
-
-// end follows the end of a writer; false if that is known, or nothing is kept of it.
-func (s *store) end(key endpointKey) bool {
-	w := s.writers[key]
-	if w == nil || w.gone {
-		return false
-	}
-	w.gone = true
-	s.dropOpen(w)
-	if w.ann.writer.Durability.Kind == qos.DurabilityTransientLocal {
-		for in := range s.each() {
-			s.removeLines(in, func(l *storedLine) bool { return l.w == w })
-		}
-	} else {
-		for in := range s.each() {
-			s.trim(in)
-			s.settle(in)
-		}
-	}
-	for key, w := range s.writers {
-		if w.gone && !s.used(w) {
-			delete(s.writers, key)
-		}
-	}
-	return true
-}
-
 // endAll follows the end of all writers.
 func (s *store) endAll() {
 	for _, key := range s.keys() {
@@ -518,21 +484,6 @@ func (s *store) keys() []endpointKey { return slices.SortedFunc(maps.Keys(s.writ
 
 func compareKeys(a, b endpointKey) int {
 	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))
-}
-
-// used: something is kept of a writer, or disposed by it.
-func (s *store) used(w *storedWriter) bool {
-	for in := range s.each() {
-		if in.disposed != nil && in.disposed.w == w {
-			return true
-		}
-		for _, l := range in.lines {
-			if l.w == w {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (s *store) removeLines(in *storedInstance, drop func(*storedLine) bool) {
@@ -625,38 +576,6 @@ func (s *store) ended() []*storedLine {
 func (l *storedLine) latest() *record { return l.array[len(l.array)-1] }
 
 func (l *storedLine) oldest() *record { return l.array[l.first] }
-
-// rekey finds the instances anew, if the handles have another form than those of this process: who saved the state may
-// have another, assignable type. What can not be read is forgotten. There is no cut of it yet.
-func (s *store) rekey(keys *topic.Keys) {
-	if s.form == keys.Form() {
-		return
-	}
-	before := s.all
-	s.form, s.all, s.instances = keys.Form(), nil, make(map[InstanceHandle]*storedInstance, len(before))
-	for _, in := range before {
-		var h InstanceHandle
-		r, err := in.latest(), errState
-		if r != nil {
-			h, err = keys.OfSample(r.message.Payload)
-		}
-		if err != nil || s.instances[h] != nil {
-			s.cleaning.remove(in)
-			for _, l := range in.lines {
-				s.recycle(l.all()...)
-			}
-			continue
-		}
-		for _, l := range in.lines {
-			for _, r := range l.all() {
-				r.handle = h
-			}
-		}
-		in.handle, in.at = h, len(s.all)
-		s.instances[h] = in
-		s.all = append(s.all, in)
-	}
-}
 
 // latest is the record of the instance that came last; nil if it has none.
 func (in *storedInstance) latest() (latest *record) {

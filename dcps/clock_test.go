@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -168,4 +169,28 @@ func TestTicks(t *testing.T) {
 		setBack(b, backAtOnce+time.Microsecond)
 		require.Equal(t, m.ns(), b.next(m.moment(0)).ns, "it was set")
 	})
+}
+
+// A reader that somebody has the lock of, say to take very much, does not keep the deadlines of others from being missed; its own
+// are when it is let go.
+func TestTimersDoNotWaitForAReader(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	deadline := func(period time.Duration) func(*qos.DataReader) {
+		return func(q *qos.DataReader) { q.Deadline.Period = period }
+	}
+	w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Deadline.Period = 10 * time.Millisecond }))
+	busy := n.reader(t, readerQos(deadline(30*time.Millisecond)))
+	other := n.reader(t, readerQos(deadline(60*time.Millisecond)))
+	require.NoError(t, w.WaitForMatch(patiently(t), 2))
+	write(t, w, 1, 1)
+	d.settle(t)
+	missed := func(r *DataReader[track]) func() bool {
+		return func() bool { return r.untyped().deadlineMissed.TotalCount > 0 }
+	}
+	busy.untyped().mu.Lock()
+	err := other.untyped().await(patiently(t), "test", missed(other))
+	busy.untyped().unlock()
+	require.NoError(t, err)
+	require.NoError(t, busy.untyped().await(patiently(t), "test", missed(busy)))
 }

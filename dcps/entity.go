@@ -22,6 +22,7 @@ type entity struct {
 	logic  entityLogic
 
 	inbox atomic.Pointer[item] // newest first
+	due   atomic.Bool          // its alarm has gone off, which whoever holds the lock follows, too
 
 	// enabled: stored once everything that operations need is there; whoever loads true sees it (DDS: enable).
 	enabled atomic.Bool
@@ -73,9 +74,9 @@ func (e *entity) post(head, tail *item) {
 	e.combine()
 }
 
-// combine applies what is in the inbox unless somebody else is about to.
+// combine applies what is in the inbox, and what is due, unless somebody else is about to.
 func (e *entity) combine() {
-	for e.inbox.Load() != nil && e.mu.TryLock() {
+	for (e.inbox.Load() != nil || e.due.Load()) && e.mu.TryLock() {
 		e.drain()
 		e.settle()
 		e.mu.Unlock()
@@ -100,7 +101,7 @@ func (e *entity) drain() {
 	for {
 		newest := e.inbox.Swap(nil)
 		if newest == nil {
-			return
+			break
 		}
 		var oldest *item
 		for it := newest; it != nil; {
@@ -114,6 +115,20 @@ func (e *entity) drain() {
 			e.logic.apply(it)
 			it = next
 		}
+	}
+	if e.due.Load() {
+		e.due.Store(false) // first: what becomes due from here on is for the next one who looks
+		e.tickIfDue()
+	}
+}
+
+func (e *entity) tickIfDue() {
+	if e.closed {
+		return
+	}
+	e.armed = 0
+	if at, t := e.logic.nextTick(), now(); at != 0 && at <= t {
+		e.logic.tick(t)
 	}
 }
 
@@ -134,16 +149,11 @@ func (e *entity) settle() {
 	}
 }
 
-// fire runs the logic's tick; the participant's timer goroutine calls it.
-func (e *entity) fire(now int64) {
-	e.lock()
-	if !e.closed {
-		e.armed = 0
-		if at := e.logic.nextTick(); at != 0 && at <= now {
-			e.logic.tick(now)
-		}
-	}
-	e.unlock()
+// fire has the entity do what is due. The participant's timer goroutine calls it, and does not wait for the lock: somebody may
+// read very many samples, while others have deadlines.
+func (e *entity) fire() {
+	e.due.Store(true)
+	e.combine()
 }
 
 // usable tells why an operation can not be done, if so. Called with mu held.
@@ -342,7 +352,7 @@ func (t *timers) fireDue(now int64) int64 {
 	for e := range t.list() {
 		at, due := e.alarm.take(now)
 		if due {
-			e.fire(now)
+			e.fire()
 			at = e.alarm.at.Load()
 		}
 		if at != 0 && (next == 0 || at < next) {

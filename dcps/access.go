@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -45,6 +46,11 @@ type access struct {
 	visible atomic.Uint64
 	cut     uint64
 	cutting []*reader // that were posted something of the cut which is made now
+
+	veil   *veil       // nil if none hangs
+	veiled atomic.Bool // one does; the readers' holders need not know it at once
+	lags   *veil       // more may leave the streams than is let out at once: behind this veil
+	held   int         // so many entries have come since it was looked what may leave
 }
 
 // maxBuried bounds what a process that makes and closes writers for ever leaves behind at others.
@@ -122,8 +128,8 @@ func (h *hub) newMatch(w *endpoint, r *reader, src *source) match {
 			a: a, r: r, src: src, key: w.key, member: h.member(w.key.node), lossy: w.path == topic.Unordered,
 			known: w.knows(),
 		}
-		if c := h.channels[w.at]; !r.durable || !w.path.Keeps() || c != nil && !c.awaiting {
-			m.stream.floor = w.handed // the others are given it when the history is there
+		if !r.durable || !w.path.Keeps() {
+			m.stream.floor = w.handed // the others are given that with a history
 		}
 		a.streams[w.key] = append(a.streams[w.key], m.stream)
 		a.all = append(a.all, m.stream)
@@ -162,6 +168,7 @@ func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
 	} else {
 		s.queue = append(s.queue, e)
 	}
+	s.a.held++
 	h.touch(s.a)
 }
 
@@ -282,6 +289,21 @@ func (h *hub) dropStream(m match) {
 	}
 }
 
+// clear takes from a stream what has not left it; but not what became of the writer.
+func (h *hub) clear(s *stream) {
+	for i := range s.queue {
+		switch e := &s.queue[i]; {
+		case e.it.kind > itemGone:
+			h.push(s.r, e.it)
+		case e.it.kind == itemData && !s.r.durable:
+			e.lose()
+			h.push(s.r, e.it)
+		}
+	}
+	s.queue, s.set = nil, nil
+	h.touch(s.a)
+}
+
 func (a *access) remove(s *stream) {
 	of := a.streams[s.key]
 	for i, o := range of {
@@ -314,22 +336,28 @@ func (e *waiting) lose() {
 func (h *hub) advance() {
 	for i, a := range h.accesses {
 		h.accesses[i], a.touched = nil, false
+		n := math.MaxInt
+		if a.group && h.atOnce > 0 { // in the others nothing waits for what comes to other readers
+			n = h.piece(a.held)
+		}
+		a.held = 0
 		for again := true; again; {
 			again = false
 			for _, s := range a.all {
-				for len(s.queue) > 0 && h.step(s) {
+				for ; len(s.queue) > 0 && n > 0 && h.step(s); n-- {
 					again = true
 				}
 			}
 		}
-		for i := 0; i < len(a.all); {
+		h.lag(a, n == 0)
+		for i := 0; i < len(a.all) && n > 0; { // a set that is not looked at yet may have a part there
 			if s := a.all[i]; s.gone && len(s.queue) == 0 {
 				a.remove(s)
 				continue
 			}
 			i++
 		}
-		if len(a.cutting) > 0 {
+		if len(a.cutting) > 0 && a.veil == nil {
 			h.cuts = append(h.cuts, a)
 		}
 	}
@@ -373,26 +401,27 @@ func (h *hub) release(s *stream, e *waiting) {
 	case e.free:
 		s.set = append(s.set, it)
 		if e.end != nil {
-			h.pushSet(s, s.set)
+			set := s.set
 			s.set = nil
+			h.let(s, &item{kind: itemSet, refs: 1, src: s.src, receiveNs: it.receiveNs, flags: set[0].flags & flagPast, set: &set})
 		}
-	case a.group:
-		h.pushSet(s, []*item{it})
 	default:
-		h.push(s.r, it)
+		h.let(s, it)
 	}
 }
 
-// pushSet gives a reader items that it sees together, and a Subscriber with GROUP access not before those of its other
-// readers are there.
-func (h *hub) pushSet(s *stream, set []*item) {
-	it := &item{kind: itemSet, refs: 1, src: s.src, receiveNs: set[0].receiveNs, set: &set}
-	if a := s.a; a.group {
+// let gives a reader an item, which a Subscriber with GROUP access does not see before those of its other readers are there, and
+// nobody through a veil.
+func (h *hub) let(s *stream, it *item) {
+	if a, r := s.a, s.r; a.group || r.veiled {
 		if len(a.cutting) == 0 {
 			a.cut++
 		}
-		it.order = a.cut
-		a.cutting = append(a.cutting, s.r)
+		if !slices.Contains(a.cutting, r) {
+			a.cutting = append(a.cutting, r)
+		}
+		it.link = a.cut
+		a.veil.count(it)
 	}
 	h.push(s.r, it)
 }
@@ -401,15 +430,19 @@ func (h *hub) pushSet(s *stream, set []*item) {
 func (h *hub) reveal() {
 	for i, a := range h.cuts {
 		h.cuts[i] = nil
-		a.visible.Store(a.cut)
-		for j, r := range a.cutting {
-			a.cutting[j] = nil
-			it := &item{kind: itemVisible}
-			r.post(it, it)
-		}
-		a.cutting = a.cutting[:0]
+		a.reveal()
 	}
 	h.cuts = h.cuts[:0]
+}
+
+func (a *access) reveal() {
+	a.visible.Store(a.cut)
+	for i, r := range a.cutting {
+		a.cutting[i] = nil
+		it := &item{kind: itemVisible, link: a.cut}
+		r.post(it, it)
+	}
+	a.cutting = a.cutting[:0]
 }
 
 // inTurn tells whether all has left that was sent before an entry. left is how many entries of streams count as if they had, too.

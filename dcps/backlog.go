@@ -2,7 +2,6 @@ package dcps
 
 import (
 	"context"
-	"math"
 	"slices"
 )
 
@@ -19,6 +18,7 @@ type backlog struct {
 	came   int  // so many were put off when the piece before was given
 	driven bool // a goroutine has it given
 	over   bool // all is given, or the reader has gone
+	veil   *veil
 }
 
 // backlogOf is that of a reader; nil if it has none.
@@ -107,16 +107,13 @@ func (h *hub) giveSome(b *backlog) (prepare *past, done bool) {
 	defer h.flush()
 	at := now()
 	n := h.piece(b.done + len(b.putOff) - b.came)
-	if b.r.reader.sub.access != nil {
-		n = math.MaxInt // what is of one set in it is to be seen at once, and nothing tells any more what that is
-	}
 	b.came = b.done + len(b.putOff)
 	for n > 0 && len(b.putOff) > 0 {
 		h.endPutOff(&b.deferral, b.done)
 		switch d := b.putOff[0]; {
 		case d == nil:
 		case d.kind == putOffHistory:
-			if n, prepare, done = h.giveHistory(d.owed, n); !done {
+			if n, prepare, done = h.giveHistory(b, d.owed, n); !done {
 				return prepare, false
 			}
 			d.owed.past.drop()
@@ -136,7 +133,7 @@ func (h *hub) giveSome(b *backlog) (prepare *past, done bool) {
 }
 
 // giveHistory gives up to n more samples of a history, and tells whether that is all.
-func (h *hub) giveHistory(o *owed, n int) (left int, prepare *past, all bool) {
+func (h *hub) giveHistory(b *backlog, o *owed, n int) (left int, prepare *past, all bool) {
 	p := o.past
 	if !p.cut.whole {
 		if n = p.cut.take(n); !p.cut.whole {
@@ -150,6 +147,9 @@ func (h *hub) giveHistory(o *owed, n int) (left int, prepare *past, all bool) {
 			return 0, p, false
 		}
 		p.prepare()
+	}
+	if a := b.r.reader.sub.access; a != nil && o.given == 0 && p.length() > n {
+		h.veil(b, a) // what is of one set in it is to be seen at once, and nothing tells any more what that is
 	}
 	n, all = o.give(h, n)
 	return n, nil, all
@@ -172,7 +172,7 @@ func (h *hub) givePutOff(b *backlog, d *putOff, at int64) {
 // endBacklog follows the end of a backlog: the reader has all that was handed to this process.
 func (h *hub) endBacklog(b *backlog) {
 	h.endPutOff(&b.deferral, allPutOff)
-	b.close()
+	h.closeBacklog(b)
 	if b.c.awaiting { // it owes the reader something again
 		return
 	}
@@ -187,8 +187,8 @@ func (h *hub) endBacklog(b *backlog) {
 	h.endHistory(b.r) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
 }
 
-// close forgets what is left in a backlog.
-func (b *backlog) close() {
+// closeBacklog forgets what is left in a backlog.
+func (h *hub) closeBacklog(b *backlog) {
 	b.over = true
 	b.c.backlogs = slices.DeleteFunc(b.c.backlogs, func(o *backlog) bool { return o == b })
 	for _, d := range b.putOff {
@@ -199,6 +199,7 @@ func (b *backlog) close() {
 		}
 	}
 	b.putOff = nil
+	h.unveil(b)
 }
 
 // matchOf is the match that a message is for which was put off: the first that is still to end, as it was the one when the

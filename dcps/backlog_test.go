@@ -373,32 +373,6 @@ func TestWriterLivesWhileTheHistoryIsGiven(t *testing.T) {
 	require.Zero(t, r.LivelinessChangedStatus().NotAliveCount)
 }
 
-// A history of coherent sets is given to who asks for these at once: each is seen whole.
-func TestSetsOfAHistoryAreSeenWhole(t *testing.T) {
-	d := onBus(t)
-	s := newEmptyStage(t, d, presentations["coherent"])
-	s.b.reader(t, durableReader(qos.DurabilityTransientLocal))
-	w := writerOn(t, s.a, s.pub, "Track", durably(qos.DurabilityTransientLocal, keepAll))
-	require.NoError(t, w.WaitForMatch(patiently(t), 1))
-	for set := range int32(3) {
-		require.NoError(t, s.pub.BeginCoherentChanges())
-		for i := range int32(3) {
-			write(t, w, i, set)
-		}
-		require.NoError(t, s.pub.EndCoherentChanges(patiently(t)))
-	}
-	d.bus.settle(t)
-	d.bus.inPieces(t, s.b, 0)
-	wants := durableReader(qos.DurabilityTransientLocal)
-	wants.History.Kind = qos.HistoryKeepAll
-	r := readerOn(t, s.b, s.sub, "Track", wants)
-	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
-	got, err := r.Take()
-	require.NoError(t, err)
-	require.Equal(t, 9, got.Len())
-	got.Close()
-}
-
 // Nothing that a cut has is used again while a history is prepared for a reader that has gone meanwhile.
 func TestReaderGoesWhileTheHistoryIsPrepared(t *testing.T) {
 	d := onBus(t)

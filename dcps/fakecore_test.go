@@ -723,6 +723,9 @@ func (b *bus) underWay() bool {
 			for _, c := range h.channels {
 				is = is || len(c.backlogs) > 0
 			}
+			for r := range h.p.readers.all() {
+				is = is || r.sub.access != nil && r.sub.access.veil != nil
+			}
 		}
 	}
 	return is

@@ -246,8 +246,16 @@ func (h *hub) startHistory(r *endpoint) {
 	}
 }
 
-// endHistory tells a reader that it has all history, once no subgroup owes it any.
+// endHistory tells a reader that it has all history, once no subgroup owes it any, and it sees it.
 func (h *hub) endHistory(r *endpoint) {
+	if v := veilBefore(r.reader); v != nil && r.reader.durable {
+		v.complete = append(v.complete, r)
+		return
+	}
+	h.completeHistory(r)
+}
+
+func (h *hub) completeHistory(r *endpoint) {
 	if r.reader.durable {
 		for _, sg := range r.reader.subgroups {
 			if c := h.channels[channelKey{sg, r.reader.channel}]; c == nil || c.awaiting || c.backlogOf(r.reader) != nil {

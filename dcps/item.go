@@ -68,7 +68,8 @@ const (
 	itemOnReaders // readers of a Subscriber have data
 	itemView      // the view of the domain, of a participant
 
-	itemVisible // what was let in for GROUP access may be seen
+	itemVisible // what was let in may be seen up to a cut
+	itemUnseen  // and what is behind it will not be, any more
 
 	itemReclaim // what is lent and lies in the cache is to be copied
 )
@@ -109,7 +110,7 @@ type item struct {
 	inst           *instance
 	before, after  *item  // all entries in order of arrival; after in the first item of a chain of itemPool: the chain below
 	earlier, later *item  // entries of the instance
-	link           uint64 // cache.links when it was put in; 0 when it is not in
+	link           uint64 // cache.links when it was put in; before that the cut of itemVisible that it waits for, or is; 0 if neither
 
 	// Of itemRun. In a cache it is linked by after only.
 	run  []sampleOfRun
@@ -121,7 +122,7 @@ type item struct {
 	ctl *control // of the status kinds
 
 	set   *[]*item // of itemSet
-	order uint64   // place in the order in which a Subscriber sees what its readers got, for GROUP access; or the cut of an itemSet
+	order uint64   // place in the order in which a Subscriber sees what its readers got, for GROUP access
 
 	// Of itemPool, in the first item of a chain: those in it and below, and the bytes of their buffers. Both are
 	// bounded; see flush.

@@ -432,3 +432,32 @@ func TestGroupSetBesideAReaderWithoutHistory(t *testing.T) {
 	require.Equal(t, "1:1 1:3 | ", late.all(t))
 	require.EqualValues(t, 1, late.readers[1].SampleLostStatus().TotalCount)
 }
+
+// A process is excluded while a set that has ended waits there for its part of another topic: it sees both when it is back.
+func TestExclusionWhileASetWaits(t *testing.T) {
+	for _, scope := range []string{"group", "group ordered"} {
+		t.Run(scope, func(t *testing.T) {
+			d := onBus(t)
+			p := coherentScopes[scope]
+			s, _ := inScope(t, d, p, func(*qos.DataWriter) {}, "A", "B")
+			here := s.lateAt(t, d.node(t), p, "A", "B")
+			slow := &delayed{d: d, at: here.b}
+			slow.hold(t, s.writers[1].writer)
+			s.begin(t)
+			write(t, s.writers[0], 1, 1)
+			write(t, s.writers[1], 1, 2)
+			s.end(t)
+			d.settle(t)
+			require.Equal(t, " | ", here.all(t))
+			d.bus.exclude(here.b)
+			slow.release()
+			d.bus.rejoin(here.b)
+			require.NoError(t, here.b.p.WaitForDomain(patiently(t)))
+			for _, r := range here.readers {
+				require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+			}
+			require.Equal(t, "1:1 | 1:2", here.all(t))
+			require.Zero(t, here.lost())
+		})
+	}
+}

@@ -78,6 +78,11 @@ func (p *past) prepare() {
 	})
 }
 
+// length is how much there is to give.
+func (p *past) length() int {
+	return len(p.records) + len(p.disposed) + len(p.ended) + len(p.cut.writers)
+}
+
 // writtenAfter tells whether something is kept that came after a record, which is the latest of its writer in the instance, of
 // another writer for which of is true: of one of several incarnations that serve a reader as one, the latest counts, and what an
 // earlier one has unregistered does not.

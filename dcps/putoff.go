@@ -154,13 +154,16 @@ func (h *hub) part(e *parting) {
 
 // endPutOffOf does it for a reader that goes, or whose process was excluded: nothing that was put off comes to it.
 func (h *hub) endPutOffOf(r *endpoint) {
+	if a := r.reader.sub.access; a != nil && !r.withdrawn() && r.reader.enabled.Load() {
+		h.abandon(a)
+	}
 	for _, sg := range r.reader.subgroups {
 		c := h.channels[channelKey{sg, r.reader.channel}]
 		if c == nil {
 			continue
 		}
 		if b := c.backlogOf(r.reader); b != nil {
-			b.close()
+			h.closeBacklog(b)
 			h.partAll(&b.deferral, r.reader)
 		}
 		h.partAll(&c.deferral, r.reader)

@@ -63,6 +63,7 @@ type reader struct {
 	pendingHead, pendingTail *item
 	self                     *endpoint
 	pool                     itemPool // put by the holder of mu
+	veiled                   bool     // a veil hangs before it
 
 	lending lending
 	// wantsRuns: the polling goroutine may make runs. Stored with mu held.
@@ -77,7 +78,7 @@ type reader struct {
 	writers        map[endpointKey]*source
 	leases         dueQueue[*source]        // of the writers that have to assert that they are alive
 	lines          map[endpointKey]*lineage // by origin
-	staged         []*item                  // sets that GROUP access does not show yet
+	staged         []*item                  // what is not to be seen yet, for GROUP access or behind a veil
 	frozen         bool                     // between BeginAccess and EndAccess in GROUP scope
 	complete       bool                     // no history is owed
 	matched        MatchedStatus
@@ -174,8 +175,11 @@ func (r *reader) apply(it *item) {
 		}
 		r.depart(it.src, it.receiveNs)
 	case itemAltered:
-		r.cache.flat() // what has come already keeps its LIFESPAN
-		it.src.strength, it.src.lifespan = it.ctl.strength, it.ctl.lifespan
+		if len(r.staged) > 0 {
+			r.follow(it)
+			return
+		}
+		r.alter(it)
 	case itemAlive, itemNotAlive:
 		it.src.absent, it.src.failed = it.kind == itemNotAlive, it.ctl.failed
 		r.life(it.src, it.receiveNs)
@@ -201,9 +205,10 @@ func (r *reader) apply(it *item) {
 	case itemOfPart:
 		it.ctl.follow(r)
 	case itemVisible:
-		if !r.frozen {
-			r.see(r.sub.access.visible.Load())
-		}
+		r.show(it.link)
+	case itemUnseen:
+		r.show(it.link)
+		r.unstage(it.link)
 	default:
 		if r.closed {
 			r.discard(it)
@@ -216,7 +221,7 @@ func (r *reader) apply(it *item) {
 			r.release(it)
 			return
 		}
-		if it.kind == itemSet {
+		if it.link != 0 {
 			r.stage(it)
 			return
 		}
@@ -288,11 +293,17 @@ func (r *reader) depart(s *source, at int64) {
 // follow lets an item in behind what waits for its cut.
 func (r *reader) follow(it *item) {
 	if n := len(r.staged); n > 0 {
-		r.staged = append(r.staged, &item{kind: itemSet, refs: 1, src: it.src, receiveNs: it.receiveNs, set: &[]*item{it},
-			order: r.staged[n-1].order})
+		it.link = r.staged[n-1].link
+		r.staged = append(r.staged, it)
 		return
 	}
 	r.admit(it)
+}
+
+// alter follows that a writer has another QoS.
+func (r *reader) alter(it *item) {
+	r.cache.flat() // what has come already keeps its LIFESPAN
+	it.src.strength, it.src.lifespan = it.ctl.strength, it.ctl.lifespan
 }
 
 // lineOf gives what the reader remembers of a writer.
@@ -393,6 +404,8 @@ func (r *reader) lifecycle(it *item, at int64) {
 		}
 	case itemGone:
 		r.cache.depart(it, false, at)
+	case itemAltered: // behind what was staged
+		r.alter(it)
 	}
 }
 

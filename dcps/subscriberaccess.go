@@ -72,9 +72,10 @@ func (sub *Subscriber) EndAccess() error {
 		return nil
 	}
 	for _, r := range s.frozen {
+		cut := sub.access.visible.Load() // first: what is behind an older one may be gone by now
 		r.lock()
 		r.frozen = false
-		r.see(sub.access.visible.Load())
+		r.show(cut)
 		r.unlock()
 	}
 	s.frozen = nil
@@ -127,32 +128,37 @@ func orderOf(p qos.Presentation) (inOrder, oneByOne bool) {
 
 // The reader's part.
 
-// maxStaged is how many sets wait for the end of an access before their writers do.
+// maxStaged is how many items wait for the end of an access before their writers do.
 const maxStaged = 256
 
 // stage takes what is to be seen from a cut on.
 func (r *reader) stage(it *item) {
-	if it.order == 0 {
-		r.admit(it)
-		return
-	}
 	r.staged = append(r.staged, it)
-	if len(r.staged) > maxStaged {
+	if len(r.staged) > maxStaged && !r.sub.access.veiled.Load() {
 		r.holdWriters(it.src.sg)
 	}
 }
 
-// see lets in what may be seen now.
+// show lets in what may be seen now, but not in the midst of an access.
+func (r *reader) show(cut uint64) {
+	if !r.frozen {
+		r.see(cut)
+	}
+}
+
 func (r *reader) see(cut uint64) {
 	n := 0
-	for ; n < len(r.staged) && r.staged[n].order <= cut; n++ {
-		r.admit(r.staged[n])
-		r.staged[n] = nil
+	for ; n < len(r.staged) && r.staged[n].link <= cut; n++ {
+		it := r.staged[n]
+		r.staged[n], it.link = nil, 0
+		r.admit(it)
 	}
 	if n == 0 {
 		return
 	}
-	r.staged = append(r.staged[:0], r.staged[n:]...)
+	if r.staged = append(r.staged[:0], r.staged[n:]...); len(r.staged) == 0 && n > maxStaged {
+		r.staged = nil
+	}
 	if r.parkedHead == nil {
 		r.letWriters()
 	}

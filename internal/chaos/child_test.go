@@ -190,10 +190,10 @@ func (c *child) command(verb string, args []string) (string, error) {
 		return c.fill(args[0], n(1))
 	case "recall": // TOPIC: what a reader that comes late is given, as WRITER NUMBER ...
 		return c.recall(args[0])
-	case "stock": // SAMPLES INSTANCES: write them to a topic that keeps all
-		return "", c.stock(n(0), n(1))
-	case "draw": // what a reader of that is given, as NS SAMPLES
-		return c.draw()
+	case "stock": // SAMPLES INSTANCES ACCESS: write them to a topic that keeps all
+		return "", c.stock(n(0), n(1), args[2])
+	case "draw": // ACCESS: what a reader of that is given, as NS SAMPLES
+		return c.draw(args[0])
 	case "trouble": // what the participant says is wrong
 		if err := c.p.Err(); err != nil {
 			return strings.ReplaceAll(err.Error(), "\n", "; "), nil

@@ -18,15 +18,28 @@ import (
 // stockTopic has a history of as many samples as the test says.
 const stockTopic = "Stock"
 
+// access is what the Publisher of a stock offers, and what Subscribers ask for.
+var access = map[string]qos.Presentation{
+	"plain":    qos.DefaultSubscriber().Presentation,
+	"coherent": {AccessScope: qos.PresentationTopic, CoherentAccess: true},
+	"group":    {AccessScope: qos.PresentationGroup, CoherentAccess: true, OrderedAccess: true},
+}
+
 // stock writes samples of so many instances, all of which are kept.
-func (c *child) stock(samples, instances int) error {
+func (c *child) stock(samples, instances int, offers string) error {
 	topic, err := dcps.NewTopic[Note](c.p, stockTopic)
 	if err != nil {
 		return err
 	}
 	q := qos.DefaultDataWriter()
 	q.Durability.Kind, q.History.Kind, q.Reliability.MaxBlockingTime = qos.DurabilityTransientLocal, qos.HistoryKeepAll, patience
-	w, err := dcps.NewDataWriter(c.pub, topic, dcps.WithWriterQos(q))
+	offered := qos.DefaultPublisher()
+	offered.Presentation = access[offers]
+	pub, err := c.p.NewPublisher(dcps.WithPublisherQos(offered))
+	if err != nil {
+		return err
+	}
+	w, err := dcps.NewDataWriter(pub, topic, dcps.WithWriterQos(q))
 	if err != nil {
 		return err
 	}
@@ -41,7 +54,7 @@ func (c *child) stock(samples, instances int) error {
 }
 
 // draw has a reader given all of it, and tells how long that took; then it takes what it was given, and tells how much that is.
-func (c *child) draw() (string, error) {
+func (c *child) draw(asks string) (string, error) {
 	topic, err := dcps.NewTopic[Note](c.p, stockTopic)
 	if err != nil {
 		return "", err
@@ -50,8 +63,14 @@ func (c *child) draw() (string, error) {
 	q.Reliability.Kind, q.Durability.Kind, q.History.Kind = qos.ReliabilityReliable, qos.DurabilityTransientLocal, qos.HistoryKeepAll
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	asked := qos.DefaultSubscriber()
+	asked.Presentation = access[asks]
+	sub, err := c.p.NewSubscriber(dcps.WithSubscriberQos(asked))
+	if err != nil {
+		return "", err
+	}
 	begun := time.Now()
-	r, err := dcps.NewDataReader(c.sub, topic, dcps.WithReaderQos(q))
+	r, err := dcps.NewDataReader(sub, topic, dcps.WithReaderQos(q))
 	if err != nil {
 		return "", err
 	}
@@ -59,10 +78,13 @@ func (c *child) draw() (string, error) {
 		return "", err
 	}
 	took := time.Since(begun)
+	if err := sub.BeginAccess(); err != nil {
+		return "", err
+	}
 	had := make(map[uint64]bool)
 	for s, err := r.Take(); ; s, err = r.Take() {
 		if err != nil { // there is no more
-			return fmt.Sprint(took.Nanoseconds(), " ", len(had)), nil
+			return fmt.Sprint(took.Nanoseconds(), " ", len(had)), sub.EndAccess()
 		}
 		for _, sample := range s.All() {
 			if note := sample.Data(); note != nil {
@@ -76,11 +98,14 @@ func (c *child) draw() (string, error) {
 // A reader comes to a topic of which very many samples are kept: to a process that has none of them, and another one to the same
 // process, which has them by then. Nobody is excluded meanwhile, and what others are handed of another topic goes on.
 func TestTimeOfLargeJoin(t *testing.T) {
-	for _, instances := range []int{1, 1 << 30} {
-		name := "one instance"
-		if instances > 1 {
-			name = "an instance for each"
-		}
+	const each = 1 << 30
+	for name, of := range map[string]struct {
+		instances int
+		access    string
+	}{
+		"one instance": {1, "plain"}, "an instance for each": {each, "plain"},
+		"coherent, an instance for each": {each, "coherent"}, "ordered in a group": {1, "group"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			brief(t, "shm")
 			kept := *flagStock
@@ -95,7 +120,7 @@ func TestTimeOfLargeJoin(t *testing.T) {
 			}
 			giver, joiner := all[0], all[1]
 			f.settle(atomicTopic)
-			f.ask(giver, "stock %d %d", kept, min(kept, instances))
+			f.ask(giver, "stock %d %d %s", kept, min(kept, of.instances), of.access)
 			f.ask(giver, "collect")
 			f.askAll("write %d 16", pace)
 			f.pass(time.Second)
@@ -111,7 +136,7 @@ func TestTimeOfLargeJoin(t *testing.T) {
 				return fmt.Sprintf("\n  %s%s%s", what, said, text)
 			}
 			draw := func() string {
-				words := strings.Fields(f.ask(joiner, "draw"))
+				words := strings.Fields(f.ask(joiner, "draw %s", of.access))
 				require.Equal(t, strconv.Itoa(kept), words[1])
 				took, err := strconv.ParseInt(words[0], 10, 64)
 				require.NoError(t, err)

@@ -234,10 +234,11 @@ func (s *store) put(l *storedLine, m *derecho.Message, h InstanceHandle) {
 
 // count is how many records are of the open set, or how many are not.
 func (l *storedLine) count(open bool) (n int) {
-	for _, r := range l.all() {
-		if r.open == open {
-			n++
-		}
+	for n < l.len() && l.all()[l.len()-1-n].open { // a set is on top of what it replaces
+		n++
+	}
+	if !open {
+		n = l.len() - n
 	}
 	return n
 }
@@ -340,7 +341,7 @@ func (s *store) trim(in *storedInstance) {
 		}
 	}
 	for latest != nil {
-		total, oldest := latest.count(false), latest
+		total, oldest := latest.len(), latest
 		for _, l := range in.lines {
 			if l == latest || !l.w.gone || l.len() == 0 {
 				continue
@@ -350,7 +351,7 @@ func (s *store) trim(in *storedInstance) {
 				oldest = l
 			}
 		}
-		if total <= latest.w.keeps() || oldest == latest {
+		if oldest == latest || total <= latest.w.keeps() || total-latest.count(true) <= latest.w.keeps() {
 			break
 		}
 		s.recycle(oldest.oldest())

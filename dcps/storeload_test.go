@@ -175,3 +175,20 @@ func TestLoadedStateGoesOnAlike(t *testing.T) {
 		}
 	})
 }
+
+// To keep one sample more costs the same however many are kept, whoever has written the instance.
+func TestKeepingAllCostsTheSame(t *testing.T) {
+	took := func(n int) time.Duration {
+		s, m := newStore(), sending{}
+		first, second := aWriter(1, keepAll), aWriter(2, keepAll)
+		s.add(first, m.message(kindData, 0, 0), instanceHandle(1))
+		begun := time.Now()
+		for range n {
+			s.add(second, m.message(kindData, 0, 0), instanceHandle(1))
+		}
+		return time.Since(begun)
+	}
+	took(1000)
+	few, many := took(30_000), took(300_000)
+	require.Less(t, many, 40*few, "10 times as many")
+}

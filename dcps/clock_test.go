@@ -194,3 +194,37 @@ func TestTimersDoNotWaitForAReader(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, busy.untyped().await(patiently(t), "test", missed(busy)))
 }
+
+// What is due is not done by who posts, which may be the polling goroutine, though the timers did not get the lock.
+func TestWhoPostsDoesNotTick(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	r := n.reader(t, readerQos()).untyped()
+	d.settle(t)
+	ticks := &countedTicks{entityLogic: r.logic}
+	r.mu.Lock()
+	r.logic = ticks
+	r.due.Store(true) // the timers find that somebody has the lock
+	r.mu.Unlock()
+	n.p.timers.stop <- struct{}{} // so that only who posts could
+	it := &item{kind: itemOutage}
+	r.post(it, it)
+	r.mu.Lock()
+	require.Zero(t, ticks.n)
+	r.mu.Unlock()
+	require.NotZero(t, r.alarm.at.Load(), "they are to try again")
+	r.lock()
+	require.Equal(t, 1, ticks.n)
+	r.logic = ticks.entityLogic
+	r.unlock()
+	go n.p.timers.run()
+}
+
+// countedTicks are always due.
+type countedTicks struct {
+	entityLogic
+	n int
+}
+
+func (c *countedTicks) nextTick() int64 { return 1 }
+func (c *countedTicks) tick(int64)      { c.n++ }

@@ -71,13 +71,22 @@ func (e *entity) post(head, tail *item) {
 			break
 		}
 	}
-	e.combine()
+	for e.inbox.Load() != nil && e.mu.TryLock() {
+		e.drain()
+		e.settle()
+		e.mu.Unlock()
+		if e.due.Load() { // the timer goroutine did not get the lock: it is to try again, as what is due may take long
+			e.alarm.set(now())
+			e.p.timers.ring()
+		}
+	}
 }
 
-// combine applies what is in the inbox, and what is due, unless somebody else is about to.
+// combine applies what is in the inbox, and does what is due, unless somebody else is about to.
 func (e *entity) combine() {
 	for (e.inbox.Load() != nil || e.due.Load()) && e.mu.TryLock() {
 		e.drain()
+		e.tickIfDue()
 		e.settle()
 		e.mu.Unlock()
 	}
@@ -87,11 +96,13 @@ func (e *entity) combine() {
 func (e *entity) lock() {
 	e.mu.Lock()
 	e.drain()
+	e.tickIfDue()
 }
 
 // unlock leaves the entity: conditions and listeners learn of what changed.
 func (e *entity) unlock() {
 	e.drain()
+	e.tickIfDue()
 	e.settle()
 	e.mu.Unlock()
 	e.combine()
@@ -101,7 +112,7 @@ func (e *entity) drain() {
 	for {
 		newest := e.inbox.Swap(nil)
 		if newest == nil {
-			break
+			return
 		}
 		var oldest *item
 		for it := newest; it != nil; {
@@ -116,13 +127,14 @@ func (e *entity) drain() {
 			it = next
 		}
 	}
-	if e.due.Load() {
-		e.due.Store(false) // first: what becomes due from here on is for the next one who looks
-		e.tickIfDue()
-	}
 }
 
+// tickIfDue does what is due. The polling goroutine leaves that to others.
 func (e *entity) tickIfDue() {
+	if !e.due.Load() {
+		return
+	}
+	e.due.Store(false) // first: what becomes due from here on is for the next one who looks
 	if e.closed {
 		return
 	}

@@ -112,7 +112,6 @@ type waiting struct {
 	begin bool // it is the first of its part
 	past  bool // a history brought it, which keeps not all: there may be no entry for numbers before it
 	end   *setEnd
-	free  bool // its set is complete: it may leave
 	// unheard: its match ended within its set, which the reader gets from a history if it is matched anew before the set ends.
 	// So it must not take the number for one that it had.
 	unheard bool
@@ -292,15 +291,15 @@ func (h *hub) dropStream(m match) {
 // clear takes from a stream what has not left it; but not what became of the writer.
 func (h *hub) clear(s *stream) {
 	for i := range s.queue {
-		switch e := &s.queue[i]; {
-		case e.it.kind > itemGone:
-			h.push(s.r, e.it)
-		case e.it.kind == itemData && !s.r.durable:
-			e.lose()
-			h.push(s.r, e.it)
+		it := s.queue[i].it
+		if it.kind == itemData && !s.r.durable {
+			it.kind = itemLost
+		}
+		if it.kind > itemGone {
+			h.push(s.r, it)
 		}
 	}
-	s.queue, s.set = nil, nil
+	s.queue = nil
 	h.touch(s.a)
 }
 
@@ -344,12 +343,17 @@ func (h *hub) advance() {
 		for again := true; again; {
 			again = false
 			for _, s := range a.all {
-				for ; len(s.queue) > 0 && n > 0 && h.step(s); n-- {
+				for len(s.queue) > 0 && n > 0 {
+					did := h.step(s)
+					if did == 0 {
+						break
+					}
+					n -= did
 					again = true
 				}
 			}
 		}
-		h.lag(a, n == 0)
+		h.lag(a, n <= 0)
 		for i := 0; i < len(a.all) && n > 0; { // a set that is not looked at yet may have a part there
 			if s := a.all[i]; s.gone && len(s.queue) == 0 {
 				a.remove(s)
@@ -364,23 +368,44 @@ func (h *hub) advance() {
 	h.accesses = h.accesses[:0]
 }
 
-// step does what can be done about the first entry of a stream: false if that has to wait.
-func (h *hub) step(s *stream) bool {
-	e := &s.queue[0]
-	if e.inSet && !e.free {
-		return s.a.judge(s)
+// step does what can be done about the first entry of a stream, and tells about how much that was: 0 if it has to wait.
+func (h *hub) step(s *stream) int {
+	switch e := &s.queue[0]; {
+	case e.inSet:
+		set, acted := s.a.judge(s)
+		if !acted {
+			return 0
+		}
+		return 1 + h.releaseSet(s.a, set)
+	case !s.a.inTurn(s, e, nil):
+		return 0
 	}
-	if !s.a.inTurn(s, e, nil) {
-		return false
-	}
-	h.release(s, e)
-	s.queue[0] = waiting{}
-	s.queue = s.queue[1:]
-	return true
+	h.release(s, false)
+	return 1
 }
 
-// release gives an entry to the reader.
-func (h *hub) release(s *stream, e *waiting) {
+// releaseSet lets out a set, of which so many entries of each stream are, each in its turn and nothing in between: what several
+// Publishers send is at each reader in the order in which it is numbered.
+func (h *hub) releaseSet(a *access, lengths map[*stream]int) (did int) {
+	for again := len(lengths) > 0; again; {
+		again = false
+		for _, s := range a.all {
+			for lengths[s] > 0 && a.inTurn(s, &s.queue[0], nil) {
+				h.release(s, true)
+				lengths[s]--
+				did++
+				again = true
+			}
+		}
+	}
+	return did
+}
+
+// release gives the first entry of a stream to the reader, or if it is of a set that leaves keeps it until that ends.
+func (h *hub) release(s *stream, ofSet bool) {
+	e := s.queue[0]
+	s.queue[0] = waiting{}
+	s.queue = s.queue[1:]
 	a, it := s.a, e.it
 	if it.writerSeq > s.last {
 		s.last = it.writerSeq
@@ -396,24 +421,24 @@ func (h *hub) release(s *stream, e *waiting) {
 		it.writerSeq = 0
 	}
 	switch it.order = a.released; {
-	case it.kind > itemGone && !e.free: // of a status
+	case it.kind > itemGone && !ofSet: // of a status
 		h.push(s.r, it)
-	case e.free:
+	case ofSet:
 		s.set = append(s.set, it)
 		if e.end != nil {
 			set := s.set
 			s.set = nil
-			h.let(s, &item{kind: itemSet, refs: 1, src: s.src, receiveNs: it.receiveNs, flags: set[0].flags & flagPast, set: &set})
+			h.let(a, s.r, &item{kind: itemSet, refs: 1, src: s.src, receiveNs: it.receiveNs, flags: set[0].flags & noSign, set: &set})
 		}
 	default:
-		h.let(s, it)
+		h.let(a, s.r, it)
 	}
 }
 
 // let gives a reader an item, which a Subscriber with GROUP access does not see before those of its other readers are there, and
 // nobody through a veil.
-func (h *hub) let(s *stream, it *item) {
-	if a, r := s.a, s.r; a.group || r.veiled {
+func (h *hub) let(a *access, r *reader, it *item) {
+	if a.group || r.veiled {
 		if len(a.cutting) == 0 {
 			a.cut++
 		}
@@ -421,9 +446,11 @@ func (h *hub) let(s *stream, it *item) {
 			a.cutting = append(a.cutting, r)
 		}
 		it.link = a.cut
-		a.veil.count(it)
+		if a.veil != nil {
+			h.grow(a.veil, r, it)
+		}
 	}
-	h.push(s.r, it)
+	h.push(r, it)
 }
 
 // reveal has the readers show what was posted to all of them.
@@ -460,7 +487,8 @@ func (a *access) inTurn(s *stream, e *waiting, left map[*stream]int) bool {
 			}
 		}
 	}
-	if of := a.streams[s.key]; len(of) > 1 && e.it.writerSeq > 1 { // other readers of the same topic
+	// Other readers of the same topic; but what a history brings does not wait until they have theirs.
+	if of := a.streams[s.key]; len(of) > 1 && e.it.writerSeq > 1 && !e.past {
 		before := e.it.writerSeq - 1
 		for _, o := range of {
 			if n := left[o]; o != s && o.reached(n) < before && (o.holds(before, n) || o.owes(before, n)) {
@@ -499,24 +527,25 @@ func (s *stream) owes(seq uint64, left int) bool {
 	return !s.gone && s.floor < seq
 }
 
-// judge looks at the set with which the queue of a stream begins: it is let out, or lost, or has to wait, which is false.
-func (a *access) judge(s *stream) bool {
+// judge looks at the set with which the queue of a stream begins. If it may be let out it tells how many entries of which streams
+// it has. Else it is lost, or has to wait, of which acted is false.
+func (a *access) judge(s *stream) (set map[*stream]int, acted bool) {
 	n := s.ends()
 	if n == 0 {
-		return s.endless()
+		return nil, s.endless()
 	}
 	last := &s.queue[n-1]
 	end := last.end
 	if own, ok := end.of(s.key.id); !ok {
 		s.discard(n)
-		return true
+		return nil, true
 	} else if earlier := s.before(own.first); earlier > 0 {
 		s.discard(earlier) // of a set whose end was lost
-		return true
+		return nil, true
 	}
 	if own, _ := end.of(s.key.id); s.misses(own) {
 		s.discard(n) // the others do not wait for it
-		return true
+		return nil, true
 	}
 	id := setID{endpointKey{s.key.node, end.parts[0].writer}, end.number}
 	lengths, ok := a.partsOf(s, last, id)
@@ -526,17 +555,12 @@ func (a *access) judge(s *stream) bool {
 			a.nBroken++
 			s.discard(n)
 		}
-		return lengths != nil
+		return nil, lengths != nil
 	}
 	if !a.orderly(lengths) {
-		return false
+		return nil, false
 	}
-	for o, n := range lengths {
-		for i := range o.queue[:n] {
-			o.queue[i].free = true
-		}
-	}
-	return true
+	return lengths, true
 }
 
 // partsOf finds the parts of a set, with the number of their entries: all are there if ok; if lengths is nil the set has to

@@ -149,7 +149,7 @@ func (h *hub) giveHistory(b *backlog, o *owed, n int) (left int, prepare *past, 
 		p.prepare()
 	}
 	if a := b.r.reader.sub.access; a != nil && o.given == 0 && p.length() > n {
-		h.veil(b, a) // what is of one set in it is to be seen at once, and nothing tells any more what that is
+		h.veilFor(b, a) // what is of one set in it is to be seen at once, and nothing tells any more what that is
 	}
 	n, all = o.give(h, n)
 	return n, nil, all

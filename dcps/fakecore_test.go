@@ -723,9 +723,7 @@ func (b *bus) underWay() bool {
 			for _, c := range h.channels {
 				is = is || len(c.backlogs) > 0
 			}
-			for r := range h.p.readers.all() {
-				is = is || r.sub.access != nil && r.sub.access.veil != nil
-			}
+			is = is || len(h.veiled) > 0
 		}
 	}
 	return is

@@ -34,6 +34,7 @@ type hub struct {
 	touched   []*reader // readers with items to post
 	accesses  []*access // with something new that they hold back
 	cuts      []*access // with something to be seen once it is posted
+	veiled    []*access // before which a veil hangs
 	beside    beside    // of the message that is delivered
 	excluding bool      // an endpoint of this process was removed that was not withdrawn, and none was added since: Excluded comes next
 	isolated  bool      // too few of the others are heard
@@ -652,12 +653,19 @@ func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHa
 		h.hold(t.stream, it, m)
 		return
 	}
+	if a := t.r.sub.access; a != nil && k != itemShown { // of a writer that has left, from a history
+		a.released++
+		it.order = a.released
+		h.let(a, t.r, it)
+		h.touch(a)
+		return
+	}
 	h.push(t.r, it)
 }
 
 // showLife tells a reader that the writer of a message lives, whatever the message waits for.
 func (h *hub) showLife(t match, m *derecho.Message, at int64) {
-	if t.src.lease != 0 && m.Flags&(flagPast|flagAgain|flagMark) == 0 {
+	if t.src.lease != 0 && m.Flags&noSign == 0 {
 		h.push(t.r, &item{kind: itemShown, refs: 1, src: t.src, receiveNs: at})
 	}
 }

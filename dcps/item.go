@@ -30,8 +30,11 @@ const flagDispose = 1
 // flagAgain: the writer sent it before its process joined anew. A sample is for those who want history, then.
 const flagAgain = 2
 
-// flagPast marks what a history brings: it says nothing of whether its writer is alive. It does not travel.
+// flagPast marks what a history brings. It does not travel.
 const flagPast = 128
+
+// noSign are flags of messages that say nothing of whether their writer is alive.
+const noSign = flagPast | flagAgain | flagMark
 
 // itemKind is what an item in an inbox is about.
 type itemKind uint8

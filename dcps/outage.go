@@ -120,6 +120,9 @@ func (h *hub) Excluded(err error) {
 			r.post(it, it)
 		}
 	}
+	for len(h.veiled) > 0 {
+		h.abandon(h.veiled[0])
+	}
 	clear(h.members)
 	h.isolated, h.excluding = false, false
 	h.failed = nil

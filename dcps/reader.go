@@ -80,6 +80,7 @@ type reader struct {
 	lines          map[endpointKey]*lineage // by origin
 	staged         []*item                  // what is not to be seen yet, for GROUP access or behind a veil
 	frozen         bool                     // between BeginAccess and EndAccess in GROUP scope
+	thawed         uint64                   // the cut to which staged is to be seen then
 	complete       bool                     // no history is owed
 	matched        MatchedStatus
 	liveliness     LivelinessChangedStatus
@@ -214,7 +215,7 @@ func (r *reader) apply(it *item) {
 			r.discard(it)
 			return
 		}
-		if it.src.lease != 0 && it.flags&(flagPast|flagAgain|flagMark) == 0 {
+		if it.src.lease != 0 && it.flags&noSign == 0 {
 			r.shown(it)
 		}
 		if it.kind == itemShown {

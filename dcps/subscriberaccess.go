@@ -72,10 +72,9 @@ func (sub *Subscriber) EndAccess() error {
 		return nil
 	}
 	for _, r := range s.frozen {
-		cut := sub.access.visible.Load() // first: what is behind an older one may be gone by now
 		r.lock()
 		r.frozen = false
-		r.show(cut)
+		r.see(r.thawed)
 		r.unlock()
 	}
 	s.frozen = nil
@@ -139,11 +138,13 @@ func (r *reader) stage(it *item) {
 	}
 }
 
-// show lets in what may be seen now, but not in the midst of an access.
+// show lets in what may be seen now, or after the access that is under way.
 func (r *reader) show(cut uint64) {
-	if !r.frozen {
-		r.see(cut)
+	if r.frozen {
+		r.thawed = cut
+		return
 	}
+	r.see(cut)
 }
 
 func (r *reader) see(cut uint64) {

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -24,6 +25,11 @@ type veil struct {
 	complete []*endpoint
 	shown    int
 	showing  bool // a goroutine shows
+	to       []*reader
+	// Writers of these channels wait, as more has come than limit while the readers were shown what was behind it: each time it is
+	// to be less, or they would be shown more for ever.
+	holding []channelKey
+	limit   int
 }
 
 // veilBefore is the veil through which a reader sees nothing; nil if there is none.
@@ -37,8 +43,9 @@ func veilBefore(r *reader) *veil {
 // hang hangs a veil, or finds the one that hangs.
 func (h *hub) hang(a *access) *veil {
 	if a.veil == nil {
-		a.veil = new(veil)
+		a.veil = &veil{limit: math.MaxInt}
 		a.veiled.Store(true)
+		h.veiled = append(h.veiled, a)
 	}
 	a.veil.filling++
 	return a.veil
@@ -53,8 +60,8 @@ func (h *hub) filled(a *access, v *veil) {
 	}
 }
 
-// veil hangs a veil before the reader of a backlog, until that is given.
-func (h *hub) veil(b *backlog, a *access) {
+// veilFor hangs a veil before the reader of a backlog, until that is given.
+func (h *hub) veilFor(b *backlog, a *access) {
 	if b.veil != nil {
 		return
 	}
@@ -102,7 +109,7 @@ func (h *hub) unfold(a *access, v *veil) {
 	for {
 		var cut uint64
 		var readers []*reader
-		// If that fails this node has ended, or is not in the group any more, and the veil is, or will be, abandoned.
+		// If that fails this node has ended, or is not in the group any more, and the veil is abandoned when it hears so.
 		if h.p.core.Upcall(context.Background(), func() { cut, readers = h.next(a, v) }) != nil || readers == nil {
 			return
 		}
@@ -120,6 +127,8 @@ func (h *hub) next(a *access, v *veil) (cut uint64, readers []*reader) {
 	if a.veil != v {
 		return 0, nil
 	}
+	v.to = nil
+	h.letGo(v)
 	if v.filling == 0 && v.staged <= h.atOnce {
 		a.reveal()
 		v.shown = len(v.complete)
@@ -139,11 +148,29 @@ func (h *hub) next(a *access, v *veil) (cut uint64, readers []*reader) {
 		v.showing = false
 		return 0, nil
 	}
-	v.staged, v.shown = 0, len(v.complete)
-	cut, readers = a.cut, a.cutting
-	a.visible.Store(cut)
+	v.limit = max(h.atOnce, v.staged/2)
+	v.staged, v.shown, v.to = 0, len(v.complete), a.cutting
 	a.cutting = nil
-	return cut, readers
+	a.visible.Store(a.cut)
+	return a.cut, v.to
+}
+
+// grow notes that an item has come behind a veil.
+func (h *hub) grow(v *veil, r *reader, it *item) {
+	v.staged += max(1, len(it.members()))
+	at := channelKey{it.src.sg, r.channel}
+	if v.filling == 0 && v.staged > v.limit && at.sg != 0 && !slices.Contains(v.holding, at) {
+		v.holding = append(v.holding, at)
+		h.p.holds.add(at.sg, at.ch, 1)
+	}
+}
+
+// letGo lets the writers go on that wait for a veil.
+func (h *hub) letGo(v *veil) {
+	for _, at := range v.holding {
+		h.p.holds.add(at.sg, at.ch, -1)
+	}
+	v.holding = nil
 }
 
 // drop takes a veil away.
@@ -151,6 +178,8 @@ func (h *hub) drop(a *access) {
 	for _, r := range a.veil.readers {
 		r.veiled = false
 	}
+	h.letGo(a.veil)
+	h.veiled = without(h.veiled, a)
 	a.veil = nil
 	a.veiled.Store(false)
 }
@@ -164,7 +193,7 @@ func (h *hub) abandon(a *access) {
 	if a.veil == nil {
 		return
 	}
-	for _, r := range a.veil.readers {
+	for _, r := range slices.Concat(a.veil.readers, a.veil.to) {
 		if !slices.Contains(a.cutting, r) {
 			a.cutting = append(a.cutting, r)
 		}
@@ -175,13 +204,6 @@ func (h *hub) abandon(a *access) {
 	}
 	a.cutting = nil
 	h.drop(a)
-}
-
-// count notes that an item has come behind a veil.
-func (v *veil) count(it *item) {
-	if v != nil {
-		v.staged += max(1, len(it.members()))
-	}
 }
 
 // The reader's part.

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -172,6 +174,29 @@ func TestOneOfTwoReadersGoes(t *testing.T) {
 	}
 }
 
+// Nor is anything of a writer seen before that is gone when the reader comes.
+func TestHistoryOfWhoIsGoneIsSeenAtOnce(t *testing.T) {
+	for scope, p := range streamed {
+		t.Run(scope, func(t *testing.T) {
+			d := onBus(t)
+			s, keeper := withHistory(t, d, p)
+			d.crash(s.a)
+			d.bus.settle(t)
+			late := s.comes(t, keeper, p, "A", "B")
+			d.bus.part(t, keeper, s.writers[0], 6, 1)
+			require.Equal(t, " | ", late.all(t))
+			require.NoError(t, late.sub.BeginAccess())
+			d.bus.inPieces(t, keeper, 1)
+			late.finished(t)
+			if p.AccessScope == qos.PresentationGroup {
+				require.Equal(t, " | ", late.all(t))
+			}
+			require.NoError(t, late.sub.EndAccess())
+			require.Equal(t, strings.NewReplacer(" | ", "! | ", " ", "! ").Replace(each(2, 0, 1, 2))+"!", late.all(t))
+		})
+	}
+}
+
 // A writer that ends leaves its instances behind all that is shown.
 func TestWriterEndsBehindTheVeil(t *testing.T) {
 	for scope, p := range streamed {
@@ -259,7 +284,6 @@ func TestAnotherHistoryComesWhileOneIsShown(t *testing.T) {
 				s.set(t, 3)
 				late.readers = append(late.readers, readerOn(t, keeper, late.sub, "B", durableReader(qos.DurabilityTransient)))
 				d.bus.part(t, keeper, s.writers[1], 3, 1)
-				s.set(t, 4)
 				if excluded {
 					d.bus.exclude(keeper)
 					d.bus.rejoin(keeper)
@@ -268,6 +292,7 @@ func TestAnotherHistoryComesWhileOneIsShown(t *testing.T) {
 				late.readers[0].untyped().unlock()
 				d.bus.inPieces(t, keeper, 1)
 				late.finished(t)
+				s.set(t, 4)
 				require.Equal(t, each(2, 0, 1, 2, 3, 4), late.all(t))
 				require.Zero(t, late.lost())
 			})
@@ -393,4 +418,108 @@ func TestWhatWaitedForAHistoryLeavesInPieces(t *testing.T) {
 	want := strings.Split(late.all(t), " | ")
 	require.Equal(t, "1:0 1:1 1:2 1:3 1:4 1:5", want[0])
 	require.Len(t, strings.Fields(want[1]), n)
+}
+
+// given gives all that is owed to one reader, and nothing to others.
+func (s *stage) given(t *testing.T, r *DataReader[track]) {
+	t.Helper()
+	require.NoError(t, s.d.bus.of(s.b).Upcall(patiently(t), func() {
+		h := s.b.p.hub
+		h.atOnce = 2
+		for _, c := range h.channels {
+			if b := c.backlogOf(r.untyped()); b != nil {
+				for p, done := h.giveSome(b); !done; p, done = h.giveSome(b) {
+					if p != nil {
+						p.prepare()
+						p.drop()
+					}
+				}
+			}
+		}
+		h.atOnce = 0
+	}))
+}
+
+// A reader sees its history when it has it, also if another one of the same topic is still to be given the same.
+func TestHistoryDoesNotWaitForAnotherReader(t *testing.T) {
+	for scope, p := range streamed {
+		t.Run(scope, func(t *testing.T) {
+			d := onBus(t)
+			s, keeper := withHistory(t, d, p)
+			late := s.comes(t, keeper, p, "A", "A")
+			late.given(t, late.readers[0])
+			require.NoError(t, late.readers[0].WaitForHistoricalData(patiently(t)))
+			require.Equal(t, each(1, 0, 1, 2)+" | ", late.all(t))
+			d.bus.inPieces(t, keeper, 1)
+			late.finished(t)
+			require.Equal(t, " | "+each(1, 0, 1, 2), late.all(t))
+		})
+	}
+}
+
+// The only reader of a Subscriber is being closed, or not announced yet, when its process is excluded.
+func TestExclusionOfNobodyBehindTheVeil(t *testing.T) {
+	for _, how := range []string{"closing", "not enabled yet"} {
+		t.Run(how, func(t *testing.T) {
+			d := onBus(t)
+			p := streamed["topic"]
+			s, other := withHistory(t, d, p)
+			d.bus.inPieces(t, other, 1)
+			keeper := d.node(t)
+			readerOn(t, keeper, keeper.sub, "A", durableReader(qos.DurabilityTransient))
+			d.settle(t)
+			d.bus.inPieces(t, keeper, 0)
+			late := s.comes(t, keeper, p, "A")
+			for hangs := false; !hangs; {
+				d.bus.part(t, keeper, s.writers[0], 1, 2)
+				require.NoError(t, d.bus.of(keeper).Upcall(patiently(t), func() { hangs = late.sub.access.veil != nil }))
+			}
+			r := late.readers[0].untyped()
+			r.ended.Store(how == "closing")
+			r.enabled.Store(how == "closing")
+			d.bus.exclude(keeper)
+			<-time.After(20 * time.Millisecond) // who shows what is behind the veil finds out that it can not
+			r.ended.Store(false)
+			r.enabled.Store(true)
+			if how == "closing" {
+				require.NoError(t, r.Close())
+			}
+			d.bus.rejoin(keeper)
+			require.NoError(t, keeper.p.WaitForDomain(patiently(t)))
+			if how == "closing" {
+				late.readers = []*DataReader[track]{readerOn(t, keeper, late.sub, "A", durableReader(qos.DurabilityTransient))}
+			}
+			d.bus.inPieces(t, keeper, 1)
+			late.finished(t)
+			require.Equal(t, each(1, 0, 1, 2), late.all(t))
+		})
+	}
+}
+
+// Who writes faster than readers are shown what is behind a veil waits for them.
+func TestWritersWaitForAVeil(t *testing.T) {
+	for scope, p := range streamed {
+		t.Run(scope, func(t *testing.T) {
+			d := onBus(t)
+			s, keeper := withHistory(t, d, p)
+			late := s.comes(t, keeper, p, "A")
+			wait := func() bool {
+				n, _ := keeper.p.holds.counts.Load(s.writers[0].untyped().at)
+				return n.(*atomic.Int32).Load() > 0
+			}
+			late.readers[0].untyped().mu.Lock()
+			late.given(t, late.readers[0])
+			for value := int32(0); value < 20 && !wait(); value++ {
+				write(t, s.writers[0], 1, value)
+				d.bus.settle(t)
+			}
+			held := wait()
+			late.readers[0].untyped().unlock()
+			d.bus.inPieces(t, keeper, 1)
+			late.finished(t)
+			require.True(t, held)
+			d.settle(t)
+			require.False(t, wait())
+		})
+	}
 }

@@ -1,6 +1,8 @@
 package dcps
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -387,9 +389,12 @@ func (h *hub) step(s *stream) int {
 // releaseSet lets out a set, of which so many entries of each stream are, each in its turn and nothing in between: what several
 // Publishers send is at each reader in the order in which it is numbered.
 func (h *hub) releaseSet(a *access, lengths map[*stream]int) (did int) {
-	for again := len(lengths) > 0; again; {
+	of := slices.SortedFunc(maps.Keys(lengths), func(s, o *stream) int {
+		return cmp.Or(cmp.Compare(s.key.id, o.key.id), cmp.Compare(s.r.id, o.r.id))
+	})
+	for again := true; again; {
 		again = false
-		for _, s := range a.all {
+		for _, s := range of {
 			for lengths[s] > 0 && a.inTurn(s, &s.queue[0], nil) {
 				h.release(s, true)
 				lengths[s]--
@@ -557,10 +562,11 @@ func (a *access) judge(s *stream) (set map[*stream]int, acted bool) {
 		}
 		return nil, lengths != nil
 	}
-	if !a.orderly(lengths) {
-		return nil, false
+	if lengths[s] == 0 { // a history brought its beginning to a stream that had it, which none does
+		s.discard(n)
+		return nil, true
 	}
-	return lengths, true
+	return lengths, a.orderly(lengths)
 }
 
 // partsOf finds the parts of a set, with the number of their entries: all are there if ok; if lengths is nil the set has to

@@ -653,7 +653,7 @@ func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHa
 		h.hold(t.stream, it, m)
 		return
 	}
-	if a := t.r.sub.access; a != nil && k != itemShown { // of a writer that has left, from a history
+	if a := t.r.sub.access; a != nil && k != itemShown && k <= itemGone { // of a writer that has left, from a history
 		a.released++
 		it.order = a.released
 		h.let(a, t.r, it)

@@ -123,6 +123,7 @@ func (h *hub) Excluded(err error) {
 	for len(h.veiled) > 0 {
 		h.abandon(h.veiled[0])
 	}
+	h.flush()
 	clear(h.members)
 	h.isolated, h.excluding = false, false
 	h.failed = nil

@@ -141,7 +141,7 @@ func (r *reader) stage(it *item) {
 // show lets in what may be seen now, or after the access that is under way.
 func (r *reader) show(cut uint64) {
 	if r.frozen {
-		r.thawed = cut
+		r.thawed = max(r.thawed, cut)
 		return
 	}
 	r.see(cut)

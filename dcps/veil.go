@@ -26,8 +26,8 @@ type veil struct {
 	shown    int
 	showing  bool // a goroutine shows
 	to       []*reader
-	// Writers of these channels wait, as more has come than limit while the readers were shown what was behind it: each time it is
-	// to be less, or they would be shown more for ever.
+	// Writers of these channels wait, as more has come than limit while the readers were shown what was behind it: it is to be less
+	// each time, or they would be shown more for ever.
 	holding []channelKey
 	limit   int
 }
@@ -128,7 +128,6 @@ func (h *hub) next(a *access, v *veil) (cut uint64, readers []*reader) {
 		return 0, nil
 	}
 	v.to = nil
-	h.letGo(v)
 	if v.filling == 0 && v.staged <= h.atOnce {
 		a.reveal()
 		v.shown = len(v.complete)
@@ -146,6 +145,7 @@ func (h *hub) next(a *access, v *veil) (cut uint64, readers []*reader) {
 		return 0, nil
 	case v.filling > 0: // the last of them goes on
 		v.showing = false
+		h.letGo(v)
 		return 0, nil
 	}
 	v.limit = max(h.atOnce, v.staged/2)
@@ -180,7 +180,7 @@ func (h *hub) drop(a *access) {
 	}
 	h.letGo(a.veil)
 	h.veiled = without(h.veiled, a)
-	a.veil = nil
+	a.veil, a.lags = nil, nil
 	a.veiled.Store(false)
 }
 

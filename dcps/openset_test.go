@@ -29,17 +29,8 @@ func inScope(t *testing.T, d *domain, p qos.Presentation, change func(*qos.DataW
 
 // lateAt makes a reader for each topic at a process, in a Subscriber of its own, and waits for the histories.
 func (s *stage) lateAt(t *testing.T, n *node, p qos.Presentation, topics ...string) *stage {
-	q := qos.DefaultSubscriber()
-	q.Presentation = p
-	sub, err := n.p.NewSubscriber(WithSubscriberQos(q))
-	require.NoError(t, err)
-	late := &stage{d: s.d, b: n, sub: sub}
-	for _, name := range topics {
-		late.readers = append(late.readers, readerOn(t, n, sub, name, durableReader(qos.DurabilityTransient)))
-	}
-	for _, r := range late.readers {
-		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
-	}
+	late := s.comes(t, n, p, topics...)
+	late.finished(t)
 	s.d.settle(t)
 	return late
 }
@@ -453,9 +444,7 @@ func TestExclusionWhileASetWaits(t *testing.T) {
 			slow.release()
 			d.bus.rejoin(here.b)
 			require.NoError(t, here.b.p.WaitForDomain(patiently(t)))
-			for _, r := range here.readers {
-				require.NoError(t, r.WaitForHistoricalData(patiently(t)))
-			}
+			here.finished(t)
 			require.Equal(t, "1:1 | 1:2", here.all(t))
 			require.Zero(t, here.lost())
 		})

@@ -50,7 +50,7 @@ type access struct {
 	cutting []*reader // that were posted something of the cut which is made now
 
 	veil   *veil       // nil if none hangs
-	veiled atomic.Bool // one does; the readers' holders need not know it at once
+	veiled atomic.Bool // one does. A reader that loads what was so a moment ago makes writers wait, or not, for one item more
 	lags   *veil       // more may leave the streams than is let out at once: behind this veil
 	held   int         // so many entries have come since it was looked what may leave
 }

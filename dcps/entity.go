@@ -22,7 +22,9 @@ type entity struct {
 	logic  entityLogic
 
 	inbox atomic.Pointer[item] // newest first
-	due   atomic.Bool          // its alarm has gone off, which whoever holds the lock follows, too
+	// due: its alarm has gone off. It is stored before the lock is tried, and looked at after it was let go: so either who stored it
+	// gets the lock, or who had that sees it.
+	due atomic.Bool
 
 	// enabled: stored once everything that operations need is there; whoever loads true sees it (DDS: enable).
 	enabled atomic.Bool

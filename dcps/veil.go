@@ -24,8 +24,8 @@ type veil struct {
 	// shown.
 	complete []*endpoint
 	shown    int
-	showing  bool // a goroutine shows
-	to       []*reader
+	showing  bool      // a goroutine shows
+	to       []*reader // to these
 	// Writers of these channels wait, as more has come than limit while the readers were shown what was behind it: it is to be less
 	// each time, or they would be shown more for ever.
 	holding []channelKey
